@@ -17,7 +17,6 @@ from euchre_env.dealing import (
     SEATS,
     first_dealer,
     lay_out,
-    next_dealer,
     seed_streams,
     seed_word,
     substream,
@@ -42,13 +41,16 @@ Seat = Literal["random", 0, 1]
 Suits = Literal["absolute", "relative"]
 Illegal = Literal["raise", "penalise", "end"]
 
+AUTORESET_MODES: Final = ("NextStep", "SameStep", "Disabled")
+"""Values of Gymnasium's ``AutoresetMode``, in the order of the codes that kernels use."""
+
 ILLEGAL_REWARD: Final = -1.0
 """What an illegal act earns with ``illegal="penalise"`` and ``illegal="end"``."""
 
 _DEAL_OVER, _GAME_OVER = int(Phase.DEAL_OVER), int(Phase.GAME_OVER)
 _READY, _WAITING, _DONE, _BROKEN = range(4)
 _RAISE, _PENALISE, _END = range(3)
-_NEXT_STEP, _SAME_STEP, _DISABLED = range(3)
+_SAME_STEP = 1
 _RANDOM_SEAT, _SELF_PLAY = -1, 2
 
 
@@ -181,6 +183,19 @@ def _show(
     blank_into(state, table.seat, viewed, i)
     encode_into(viewed[i], settings.is_relative, observation)
     write_mask(relative_bits(bits, frame_of(state, settings.is_relative)), mask)
+
+
+@kernel
+def _show_all(
+    states: States,
+    viewed: States,
+    tables: npt.NDArray[np.record],
+    settings: Settings,
+    observations: npt.NDArray[np.uint8],
+    masks: npt.NDArray[np.int8],
+) -> None:
+    for i in range(states.shape[0]):
+        _show(states, viewed, tables, i, settings, observations[i], masks[i])
 
 
 @kernel
@@ -455,7 +470,7 @@ class Tables:
             is_relative=_choice("suits", suits, get_args(Suits)),
             max_deals=max_deals or 0,
             illegal=_choice("illegal", illegal, get_args(Illegal)),
-            autoreset=_choice("autoreset_mode", autoreset, ("NextStep", "SameStep", "Disabled")),
+            autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
         )
         self.states = new_states(num, self.rules)
         self.views = np.empty(num, dtype=STATE_DTYPE)
@@ -513,6 +528,10 @@ class Tables:
         Raises:
             ValueError: the position leaves the learner nothing to do. Nothing has changed then.
         """
+        if start[0]["phase"] >= _DEAL_OVER:
+            raise ValueError(
+                f"the deal is over in the position {notation.format_position(start[0])!r}"
+            )
         before = self.states[row].copy(), self.tables[row].copy()
         begun = start[0].copy()
         for name in ("stream", "num_draws"):
@@ -554,6 +573,23 @@ class Tables:
         if unfinished:
             self._ask_opponent()
         return -1
+
+    def restore(self, states: States, tables: npt.NDArray[np.record]) -> None:
+        """Take up games and flags that another moment's `states` and `tables` held.
+
+        Raises:
+            ValueError: they are of another number of games, or of games under other rules.
+        """
+        if states.shape != self.states.shape or tables.shape != self.tables.shape:
+            raise ValueError(f"a saved state of {len(states)} games does not fit {len(self)}")
+        if Rules.from_codes(states[0]) != self.rules:
+            raise ValueError(f"saved under {Rules.from_codes(states[0])!r}, not {self.rules!r}")
+        self.states[:] = states
+        self.tables[:] = tables
+        _show_all(
+            self.states, self.views, self.tables, self.settings, self.observations, self.masks
+        )
+        self.is_seeded[:] = self.is_begun[:] = True
 
     def _ask_opponent(self) -> None:
         """Ask a batched opponent for its acts until no row waits for it."""
@@ -650,7 +686,3 @@ def set_position(
     else:
         _set_deal(state, *notation.read_deal(deal, Rules.from_codes(state)))
     return states
-
-
-assert _NEXT_STEP < _SAME_STEP < _DISABLED
-assert next_dealer is not None

@@ -1,0 +1,257 @@
+"""The door for one game: a `gymnasium.Env` on which one agent learns to play two-handed Euchre."""
+
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import InvalidAction, ResetNeeded
+
+from euchre_env.actions import NUM_ACTIONS
+from euchre_env.explain import why_illegal
+from euchre_env.notation import format_position
+from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_HIGH, frame_of
+from euchre_env.rendering import table_text
+from euchre_env.rules import Rules
+from euchre_env.stepping import (
+    Episode,
+    Illegal,
+    Reward,
+    Seat,
+    Suits,
+    Tables,
+    set_position,
+)
+
+_ROW = np.zeros(1, dtype=np.int64)
+RESET_OPTIONS = ("deal", "dealer", "scores", "position")
+
+
+def observation_space(seed: int | None = None) -> spaces.Box:
+    """The observation space of one environment: uint8, shape (OBSERVATION_SIZE,)."""
+    return spaces.Box(
+        low=np.zeros_like(OBSERVATION_HIGH), high=OBSERVATION_HIGH, dtype=np.uint8, seed=seed
+    )
+
+
+class LegalActs(spaces.Discrete):
+    """``Discrete(42)`` whose samples are legal acts of the position at hand.
+
+    The space itself never changes: it contains 0..41, and a mask given to `sample` is obeyed as
+    Gymnasium does. Only a sample without a mask looks at the position, so that programs that know
+    nothing of masks (``check_env``, random warm-ups) still play by the rules.
+    """
+
+    def __init__(self, mask: npt.NDArray[np.int8]) -> None:
+        super().__init__(NUM_ACTIONS)
+        self._mask = mask
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
+        """One act: by the mask or the probabilities given, else a legal act of the position."""
+        if mask is None and probability is None and self._mask.any():
+            mask = self._mask
+        return super().sample(mask=mask, probability=probability)
+
+
+def refusal(tables: Tables, row: int, action: Any) -> InvalidAction:
+    """The error for an act that is refused, in the game's words, with the position."""
+    view = tables.views[row]
+    absolute = action
+    if isinstance(action, int | np.integer) and 0 <= action < NUM_ACTIONS:
+        frame = frame_of(view, bool(tables.settings.is_relative))
+        absolute = int(ABSOLUTE_ACTIONS[frame, int(action)])
+    return InvalidAction(f"{why_illegal(view, absolute)} (position: {format_position(view)})")
+
+
+def checked_options(options: dict[str, Any] | None) -> dict[str, Any]:
+    """The options of ``reset`` that set up a position.
+
+    Raises:
+        ValueError: an option that there is not.
+    """
+    given = dict(options or {})
+    unknown = sorted(set(given) - set(RESET_OPTIONS))
+    if unknown:
+        raise ValueError(f"reset knows no option {unknown[0]!r}: it takes {RESET_OPTIONS}")
+    return {name: value for name, value in given.items() if value is not None}
+
+
+class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
+    """Two-handed Euchre for one agent; the opponent is part of the environment.
+
+    ``gymnasium.make("euchre_env/Euchre-v0")`` makes one. Every act is one of 42
+    (``actions.ACTION_NAMES``); which are legal stands in ``info["action_mask"]``. The observation
+    is the flat vector of ``observation.OBSERVATION_FIELDS``.
+
+    Args:
+        rules: the options of the game; the 24-card game when None.
+        opponent: an agent, the name of one that an installed package registers, or None for
+            self-play: the caller acts for whoever is to act (``info["to_act"]``), observation
+            and reward are those of the seat that acts.
+        episode: ``"game"``, to the target score, or ``"deal"``, one deal from 0-0.
+        reward: ``"points"``, points won minus points lost as deals are scored, or ``"win"``, +1
+            or -1 at the end of the game (of the deal: for who scored in it).
+        seat: the learner's seat, drawn for each episode by default; without effect in self-play.
+        suits: ``"absolute"``, or ``"relative"``: suits named from the upcard, in observation,
+            mask and acts alike.
+        render_mode: None or ``"ansi"``.
+        max_deals: truncate a game after so many deals.
+        illegal: what an illegal act does: ``"raise"`` (and change nothing), ``"penalise"``
+            (reward -1, nothing else changes), or ``"end"`` the episode with reward -1.
+
+    Raises:
+        ValueError: an option has a value that it does not take.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+
+    def __init__(
+        self,
+        *,
+        rules: Rules | None = None,
+        opponent: Any = "novice",
+        episode: Episode = "game",
+        reward: Reward = "points",
+        seat: Seat = "random",
+        suits: Suits = "absolute",
+        render_mode: Literal["ansi"] | None = None,
+        max_deals: int | None = None,
+        illegal: Illegal = "raise",
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(
+                f"render_mode={render_mode!r}: it is None or one of "
+                f"{self.metadata['render_modes']}"
+            )
+        self.render_mode = render_mode
+        self.observation_space = observation_space()
+        self._tables = Tables(
+            1,
+            rules=rules,
+            opponent=opponent,
+            episode=episode,
+            reward=reward,
+            seat=seat,
+            suits=suits,
+            max_deals=max_deals,
+            illegal=illegal,
+        )
+        self.action_space = LegalActs(self._tables.masks[0])
+        self._action = np.zeros(1, dtype=np.int64)
+
+    @property
+    def rules(self) -> Rules:
+        """The options of the game."""
+        return self._tables.rules
+
+    @property
+    def view(self) -> np.record:
+        """What the seat to which the observation belongs knows: one row, a copy."""
+        self._check_begun()
+        row: np.record = self._tables.views[0].copy()
+        return row
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: a whole number, 0 or above, that fixes all deals to come and the opponent's
+                acts. None goes on with the random stream (a fresh one at first).
+            options: what is not drawn: ``deal`` (text ``nondealer/dealer/upcard`` or card
+                numbers), ``dealer`` (seat), ``scores`` (of seats 0 and 1), or ``position`` (one
+                line of text, see ``docs/notation.md``).
+
+        Returns:
+            The observation and ``info``.
+
+        Raises:
+            ValueError: an option means nothing; nothing has changed then.
+        """
+        given = checked_options(options)
+        super().reset(seed=seed)
+        if seed is not None:
+            self._tables.seed(_ROW, [seed])
+        elif not self._tables.is_seeded[0]:
+            self._tables.seed(_ROW, [int(self.np_random.integers(2**63))])
+        if given:
+            self._tables.reset_to(0, set_position(self._tables.states[:1], **given))
+        else:
+            self._tables.reset(_ROW)
+        return self._tables.observations[0].copy(), self._info(False)
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+        """Do an act, then what the opponent answers, up to the learner's next act.
+
+        Args:
+            action: 0..41, legal by ``info["action_mask"]``.
+
+        Returns:
+            Observation, reward (points), terminated, truncated, info.
+
+        Raises:
+            gymnasium.error.InvalidAction: the act is not legal; nothing has changed.
+            gymnasium.error.ResetNeeded: before ``reset``, or after the end of the episode.
+        """
+        tables = self._tables
+        self._check_begun()
+        if tables.tables[0]["is_pending"]:
+            raise ResetNeeded("the episode is over: call reset() to begin the next")
+        try:
+            self._action[0] = action
+        except (TypeError, ValueError, OverflowError):
+            raise refusal(tables, 0, action) from None
+        if self._action[0] != action or tables.step(self._action) >= 0:
+            raise refusal(tables, 0, action)
+        row = tables.tables[0]
+        return (
+            tables.observations[0].copy(),
+            float(row["reward"]),
+            bool(row["terminated"]),
+            bool(row["truncated"]),
+            self._info(bool(row["has_ended"])),
+        )
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal acts: bool, shape (42,). The name is sb3-contrib's."""
+        self._check_begun()
+        return self._tables.masks[0] == 1
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The table as the learner's seat sees it, as text; None without a render mode."""
+        self._check_begun()
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() draws nothing: make the environment with render_mode="ansi"')
+            return None
+        return table_text(self._tables.views[0])
+
+    def get_state(self) -> dict[str, Any]:
+        """All of the environment that changes, for `set_state`: the game, its random stream."""
+        self._check_begun()
+        return {"states": self._tables.states.copy(), "tables": self._tables.tables.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to what `get_state` gave, of this environment or of one with the same options."""
+        self._tables.restore(state["states"], state["tables"])
+
+    def _check_begun(self) -> None:
+        if not self._tables.is_begun[0]:
+            raise ResetNeeded("call reset() first: nothing is dealt yet")
+
+    def _info(self, has_ended: bool) -> dict[str, Any]:
+        tables = self._tables
+        state, row = tables.views[0], tables.tables[0]
+        info = {
+            "action_mask": tables.masks[0].copy(),
+            "to_act": int(state["to_act"]),
+            "seat": int(row["seat"]),
+            "scores": tuple(state["scores"].tolist()),
+            "winner": int(state["winner"]),
+        }
+        if has_ended:
+            info["reward"] = float(row["episode_reward"])
+        return info
