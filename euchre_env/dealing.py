@@ -126,8 +126,9 @@ def first_dealer(state: np.record) -> int:
 def draw_cards(state: np.record) -> int:
     """Deal five cards to each seat and turn the next one up, from the game's stream. R5.
 
-    Cards 1-5 of the shuffled deck are the nondealer's, 6-10 the dealer's, 11 is turned up: each
-    is drawn from those left by reading random bits until they name one of them.
+    Cards 1-5 of the shuffled deck are the nondealer's, 6-10 the dealer's, 11 is turned up. Each
+    is drawn by reading random bits until they name a card that is left, so that every order of
+    the deck is exactly as likely. (No branch inside the loop: a guess at it would fail too often.)
 
     Returns:
         The card turned up; the hands are in ``state.hands``.
@@ -135,35 +136,28 @@ def draw_cards(state: np.record) -> int:
     word = substream(state.stream, DEALS, state.num_draws)
     state.num_draws += 1
     bits = mix(word)
-    unread = 64
+    unread = np.int64(64)
     width = np.int64(6) if state.deck >> JOKER else np.int64(5)
     ones = np.uint64((1 << width) - 1)
     left = state.deck
-    for receiver in range(2):
-        hand = np.int64(0)
-        for _ in range(HAND_SIZE):
-            bit = np.int64(0)
-            while bit == 0:
-                if unread < width:
-                    word += _GAMMA
-                    bits = mix(word)
-                    unread = 64
-                bit = left & (np.int64(1) << np.int64(bits & ones))
-                bits >>= np.uint64(width)
-                unread -= width
+    drawn = np.int64(0)
+    for receiver in range(3):
+        drawn = np.int64(0)
+        missing = np.int64(1) if receiver == 2 else np.int64(HAND_SIZE)
+        while missing > 0:
+            if unread < width:
+                word += _GAMMA
+                bits = mix(word)
+                unread = 64
+            bit = left & (np.int64(1) << np.int64(bits & ones))
             left ^= bit
-            hand |= bit
-        state.hands[receiver ^ state.dealer ^ 1] = hand
-    bit = np.int64(0)
-    while bit == 0:
-        if unread < width:
-            word += _GAMMA
-            bits = mix(word)
-            unread = 64
-        bit = left & (np.int64(1) << np.int64(bits & ones))
-        bits >>= np.uint64(width)
-        unread -= width
-    return lowest(bit)
+            drawn |= bit
+            missing -= bit != 0
+            bits >>= np.uint64(width)
+            unread -= width
+        if receiver < 2:
+            state.hands[receiver ^ state.dealer ^ 1] = drawn
+    return lowest(drawn)
 
 
 @kernel

@@ -10,11 +10,12 @@ import numpy.typing as npt
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.bidding import bid, lay_away, legal_bids, legal_discards
 from euchre_env.dealing import AGENTS, below, deal, first_dealer, mix, next_dealer, substream
-from euchre_env.kernel import kernel, nth, popcount
+from euchre_env.kernel import kernel, nth, popcount, spread
 from euchre_env.scoring import settle
 from euchre_env.state import States
 from euchre_env.tricks import play, playable
 
+_WHOLE_BYTES = NUM_ACTIONS // 8 * 8
 _DISCARD, _PLAY = int(Phase.DISCARD), int(Phase.PLAY)
 _DEAL_OVER, _GAME_OVER = int(Phase.DEAL_OVER), int(Phase.GAME_OVER)
 
@@ -69,7 +70,9 @@ def next_deal(state: np.record) -> None:
 @kernel
 def write_mask(bits: int, row: npt.NDArray[np.int8]) -> None:
     """A mask of acts as 0 and 1 in an array of shape (42,)."""
-    for action in range(NUM_ACTIONS):
+    for start in range(0, _WHOLE_BYTES, 8):
+        spread(bits >> start & 255, row, start)
+    for action in range(_WHOLE_BYTES, NUM_ACTIONS):
         row[action] = bits >> action & 1
 
 

@@ -35,25 +35,6 @@ def observation_space(seed: int | None = None) -> spaces.Box:
     )
 
 
-class LegalActs(spaces.Discrete):
-    """``Discrete(42)`` whose samples are legal acts of the position at hand.
-
-    The space itself never changes: it contains 0..41, and a mask given to `sample` is obeyed as
-    Gymnasium does. Only a sample without a mask looks at the position, so that programs that know
-    nothing of masks (``check_env``, random warm-ups) still play by the rules.
-    """
-
-    def __init__(self, mask: npt.NDArray[np.int8]) -> None:
-        super().__init__(NUM_ACTIONS)
-        self._mask = mask
-
-    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
-        """One act: by the mask or the probabilities given, else a legal act of the position."""
-        if mask is None and probability is None and self._mask.any():
-            mask = self._mask
-        return super().sample(mask=mask, probability=probability)
-
-
 def refusal(tables: Tables, row: int, action: Any) -> InvalidAction:
     """The error for an act that is refused, in the game's words, with the position."""
     view = tables.views[row]
@@ -126,6 +107,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             )
         self.render_mode = render_mode
         self.observation_space = observation_space()
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._tables = Tables(
             1,
             rules=rules,
@@ -137,7 +119,6 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             max_deals=max_deals,
             illegal=illegal,
         )
-        self.action_space = LegalActs(self._tables.masks[0])
         self._action = np.zeros(1, dtype=np.int64)
 
     @property

@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 import numba
 import numpy as np
+import numpy.typing as npt
 import platformdirs
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
@@ -123,6 +124,9 @@ def _without_overflow_warnings(function: F) -> F:
     return quiet  # type: ignore[return-value]
 
 
+_EVERY_BYTE, _ONE_BIT_A_BYTE = np.uint64(0x0101010101010101), np.uint64(0x8040201008040201)
+_ALL_BUT_TOP, _TO_BOTTOM = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(7)
+
 POLICY_SIGNATURE: Final = types.int64(types.int64, types.int64, types.uint64)
 """``(address of a view row, action mask as bits, stream) -> action``, all 64-bit integers."""
 
@@ -164,6 +168,19 @@ if IS_COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
+    def store_bytes(typingctx: Any, row: Any, start: Any, word: Any) -> Any:
+        """Write a 64-bit word as eight numbers of a contiguous array, in one store."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            place = builder.gep(data, [args[1]])
+            wide = builder.bitcast(place, context.get_value_type(types.uint64).as_pointer())
+            builder.store(args[2], wide, align=1)
+            return context.get_dummy_value()
+
+        return types.void(row, types.int64, types.uint64), codegen
+
+    @intrinsic
     def call_policy(
         typingctx: Any, address: Any, view_address: Any, legal_bits: Any, stream: Any
     ) -> Any:
@@ -202,6 +219,10 @@ else:
         """Number of the lowest bit set in a 64-bit integer that is not 0."""
         return (int(bits) & -int(bits)).bit_length() - 1
 
+    def store_bytes(row: npt.NDArray[Any], start: int, word: int) -> None:
+        """Write a 64-bit word as eight numbers of a contiguous array."""
+        row[start : start + 8] = np.frombuffer(np.uint64(word).tobytes(), dtype=np.uint8)
+
     def call_policy(address: int, view_address: int, legal_bits: int, stream: int) -> int:
         """Never reached: without a compiler, opponents are called in batches."""
         raise RuntimeError("compiled policies need Numba's compiler (NUMBA_DISABLE_JIT is set)")
@@ -217,3 +238,17 @@ def nth(bits: int, n: int) -> int:
     for _ in range(n):
         bits &= bits - 1
     return lowest(bits)
+
+
+
+@kernel
+def spread(byte: int, row: npt.NDArray[Any], start: int) -> None:
+    """Write a byte's eight bits, low first, as eight numbers 0 or 1 of 8 bits each.
+
+    Args:
+        byte: 0..255.
+        row: int8 or uint8, one dimension, contiguous; ``row[start:start + 8]`` is written.
+        start: where.
+    """
+    lanes = np.uint64(byte) * _EVERY_BYTE & _ONE_BIT_A_BYTE
+    store_bytes(row, start, (lanes + _ALL_BUT_TOP) >> _TO_BOTTOM & _EVERY_BYTE)

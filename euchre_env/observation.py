@@ -27,7 +27,7 @@ from euchre_env.cards import (
     RANK_NAMES,
     SUIT_NAMES,
 )
-from euchre_env.kernel import kernel, lowest, popcount
+from euchre_env.kernel import kernel, lowest, popcount, spread
 from euchre_env.rules import BEATS, JOKER_FIXED, OPTION_VALUES
 from euchre_env.state import NO_CARD, NO_SUIT, NOBODY, STATE_DTYPE, States, UpcardPlace
 from euchre_env.views import may_hold
@@ -172,12 +172,11 @@ _SUPER = STARTS["super_euchre"]
 
 
 @kernel
-def _write_cards(
-    cards: int, frame: int, row: npt.NDArray[np.uint8], start: int
-) -> None:
-    while cards:
-        row[start + RELATIVE_ACTIONS[frame, lowest(cards)]] = 1
-        cards &= cards - 1
+def _write_cards(cards: int, frame: int, row: npt.NDArray[np.uint8], start: int) -> None:
+    for suit in range(NUM_SUITS):
+        ranks = cards >> (NUM_RANKS * suit) & 255
+        spread(ranks, row, start + NUM_RANKS * RELATIVE_SUITS[frame, suit])
+    row[start + JOKER] = cards >> JOKER & 1
 
 
 @kernel
@@ -355,5 +354,3 @@ def decode(observation: npt.ArrayLike, relative: bool = False) -> dict[str, Any]
             values[field.name] = [labels[place] for place in places]
     return values
 
-
-assert JOKER == NUM_CARDS - 1

@@ -1,61 +1,121 @@
-"""Names of agents: any installed package can register some; the environment imports none itself.
+"""Agents by name: looked up among what installed packages have registered.
 
-A package registers agents under the entry-point group ``euchre_env.agents``: a name and a factory
-that takes one string, the text after the colon of ``name:text`` (empty when there is none).
+Any installed package may add agents under the entry-point group ``euchre_env.agents``, in its
+``pyproject.toml``::
+
+    [project.entry-points."euchre_env.agents"]
+    careful = "my_package.agents:careful_agent"
+
+The entry is a factory. It is called with one string: what stands after the colon in
+``"careful:3"``, or ``""`` where there is none. So this package never imports ``agents``.
 """
 
 import difflib
 import functools
 import os
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 GROUP: Final = "euchre_env.agents"
+"""The entry-point group."""
 RUN: Final = "run"
-"""The name under which trained agents load from a folder; a path alone means ``run:path``."""
+"""The name under which saved policies are registered; a folder alone means ``run:<folder>``."""
 
 
 @functools.cache
 def _registered() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    """The entry points of the group by name, looked up once a process."""
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise ValueError(
+                f"two packages register the agent {entry.name!r}: {other.value} and {entry.value}"
+            )
+    return found
 
 
-def agent_names() -> list[str]:
-    """The names that installed packages have registered, sorted."""
-    return sorted(_registered())
+def _known(also: Mapping[str, str] | None) -> dict[str, EntryPoint]:
+    listed = {name: EntryPoint(name, value, GROUP) for name, value in (also or {}).items()}
+    return {**listed, **_registered()}
 
 
-def split_name(name: str) -> tuple[str, str]:
-    """An agent's name and what follows its colon; a path is split as ``run`` and the path."""
-    head, _, rest = name.partition(":")
-    if head not in _registered() and (os.path.sep in name or os.path.isdir(name)):
-        return RUN, name
-    return head, rest
-
-
-def resolve_agent(agent: Any) -> Any:
-    """The agent of a name; an object that can act is handed back as it is.
+def agent_names(also: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names that can be resolved, sorted.
 
     Args:
-        agent: a registered name like ``"novice"`` or ``"search:40"``, the folder of a training
-            run, or an object with ``act(views, action_masks, rng)``.
+        also: names to know beside the registered ones, ``name -> "module:attribute"``.
+    """
+    return tuple(sorted(_known(also)))
+
+
+def resolve_agent(agent: Any, also: Mapping[str, str] | None = None) -> Any:
+    """The agent of a name; an agent itself passes through unchanged.
+
+    Args:
+        agent: ``"novice"``; ``"name:argument"``; a folder (anything that holds a path separator,
+            or is a folder and no known name), which means ``run:<folder>``; or any object with
+            ``act(views, action_masks, rng)``.
+        also: names to know beside the registered ones, ``name -> "module:attribute"``; a
+            registered name goes first.
+
+    Returns:
+        An object with ``act`` (see ``docs/agents.md``).
 
     Raises:
-        ValueError: nobody registered the name, or the factory refuses what follows the colon.
+        ValueError: no such name (the message lists those there are), or its factory refuses the
+            argument.
+        TypeError: neither a name nor an agent, or the factory made no agent.
+        ImportError: the name is registered, but what stands behind it does not load.
+        OSError: what an argument names cannot be read.
     """
-    if callable(getattr(agent, "act", None)):
+    if callable(getattr(agent, "act", None)) and not isinstance(agent, type):
         return agent
     if not isinstance(agent, str):
-        raise ValueError(
-            f"{agent!r} is no agent: it has no method act(views, action_masks, rng)"
+        raise TypeError(
+            f"{agent!r} is no agent: give a name or an object with act(views, action_masks, rng)"
         )
-    head, rest = split_name(agent)
-    entry = _registered().get(head)
-    if entry is None:
-        near = difflib.get_close_matches(head, agent_names(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"no agent is called {agent!r}{hint} "
-            f"(known: {', '.join(agent_names()) or 'none: no package with agents is installed'})"
+    known = _known(also)
+    name, _, argument = agent.partition(":")
+    if name not in known and _is_path(agent):
+        name, argument = RUN, agent
+    if name not in known:
+        raise ValueError(_unknown(agent, name, tuple(sorted(known))))
+    return _make(known[name], argument)
+
+
+def _is_path(text: str) -> bool:
+    separators = tuple(filter(None, (os.sep, os.altsep)))
+    return any(separator in text for separator in separators) or os.path.isdir(text)
+
+
+def _unknown(agent: str, name: str, names: tuple[str, ...]) -> str:
+    if not names:
+        return (
+            f"no agent is called {agent!r}: none is registered at all; "
+            "install the package (pip install -e .) or give an agent object"
         )
-    return entry.load()(rest)
+    close = difflib.get_close_matches(name, names, n=1)
+    guess = f" (did you mean {close[0]!r}?)" if close else ""
+    return (
+        f"no agent is called {agent!r}{guess}: there are {', '.join(names)}, "
+        "and folders that train.py has written"
+    )
+
+
+def _make(entry: EntryPoint, argument: str) -> Any:
+    try:
+        factory = entry.load()
+    except (ImportError, AttributeError) as problem:
+        raise ImportError(
+            f"the agent {entry.name!r} is registered as {entry.value}, which does not load: "
+            f"{problem}"
+        ) from problem
+    try:
+        made = factory(argument)
+    except ValueError as problem:
+        raise ValueError(f"agent {entry.name!r} with argument {argument!r}: {problem}") from problem
+    if not callable(getattr(made, "act", None)):
+        raise TypeError(f"{entry.value} made {made!r}, which has no act(views, action_masks, rng)")
+    return made
