@@ -80,6 +80,7 @@ TABLE_DTYPE: Final = np.dtype(
                 ("final_scores", np.int32, (2,)),
                 ("final_winner", np.int8),
                 ("final_seat", np.int8),
+                ("final_to_act", np.int8),
                 ("seat", np.int8),  # whom the observation is for
                 ("status", np.int8),  # ready, waiting for a batched opponent, done, broken
                 ("is_pending", np.bool_),  # the episode is over, the reset is still to come
@@ -221,6 +222,7 @@ def _finish(
         table.final_scores[1] = state.scores[1]
         table.final_winner = state.winner
         table.final_seat = table.seat
+        table.final_to_act = state.to_act
         if settings.autoreset == _SAME_STEP:
             _show(states, viewed, tables, i, settings, final_observations[i], masks[i])
             table.is_pending = False

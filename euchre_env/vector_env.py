@@ -189,9 +189,9 @@ class EuchreVectorEnv(
         rows = tables.tables
         return (
             self._own(tables.observations),
-            rows["reward"].copy(),
-            rows["terminated"].copy(),
-            rows["truncated"].copy(),
+            self._own(rows["reward"]),
+            self._own(rows["terminated"]),
+            self._own(rows["truncated"]),
             self._infos(),
         )
 
@@ -264,13 +264,13 @@ class EuchreVectorEnv(
         rows, seen = tables.tables, tables.views
         infos: dict[str, Any] = {
             "action_mask": self._own(tables.masks),
-            "to_act": seen["to_act"].copy(),
-            "seat": rows["seat"].copy(),
-            "scores": seen["scores"].copy(),
-            "winner": seen["winner"].copy(),
+            "to_act": self._own(seen["to_act"]),
+            "seat": self._own(rows["seat"]),
+            "scores": self._own(seen["scores"]),
+            "winner": self._own(seen["winner"]),
         }
         for name in tuple(infos):
-            infos[f"_{name}"] = self._everyone
+            infos[f"_{name}"] = self._own(self._everyone)
         ended = rows["has_ended"]
         if ended.any():
             ended = ended.copy()
@@ -287,7 +287,7 @@ class EuchreVectorEnv(
         rows = self._tables.tables
         final: dict[str, Any] = {
             "action_mask": np.zeros_like(self._tables.masks),
-            "to_act": np.full(self.num_envs, -1, dtype=np.int8),
+            "to_act": rows["final_to_act"].copy(),
             "seat": rows["final_seat"].copy(),
             "scores": rows["final_scores"].copy(),
             "winner": rows["final_winner"].copy(),
