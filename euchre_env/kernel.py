@@ -104,13 +104,15 @@ def _jit(function: F, decorator: Callable[..., Any]) -> F:
     return compiled
 
 
+_FLAGS: Final = {"nogil": True, "error_model": "numpy", "forceinline": True}
+"""Inlined always: an array handed to a function that is not costs seven registers a call."""
+
+
 def kernel(function: F) -> F:
     """Compile a function of the rules: no Python objects, no global lock, cached on disk."""
     if not IS_COMPILED:
         return _without_overflow_warnings(function)
-    return _jit(
-        function, lambda f, cache=True: numba.njit(f, cache=cache, nogil=True, error_model="numpy")
-    )
+    return _jit(function, lambda f, cache=True: numba.njit(f, cache=cache, **_FLAGS))
 
 
 def _without_overflow_warnings(function: F) -> F:

@@ -271,26 +271,25 @@ class EuchreVectorEnv(
         }
         for name in tuple(infos):
             infos[f"_{name}"] = self._own(self._everyone)
-        ended = rows["has_ended"]
+        ended = self._own(rows["has_ended"])
         if ended.any():
-            ended = ended.copy()
             if self._is_same_step:
                 infos["final_obs"] = self._own(tables.final_observations)
                 infos["_final_obs"] = infos["_final_info"] = ended
                 infos["final_info"] = self._final_info(ended)
             else:
-                infos["reward"], infos["_reward"] = rows["final_reward"].copy(), ended
+                infos["reward"], infos["_reward"] = self._own(rows["final_reward"]), ended
         return infos
 
     def _final_info(self, ended: Bools) -> dict[str, Any]:
         """What the episodes ended with that a same-step reset has followed."""
         rows = self._tables.tables
         final: dict[str, Any] = {
-            "action_mask": np.zeros_like(self._tables.masks),
-            "to_act": rows["final_to_act"].copy(),
-            "seat": rows["final_seat"].copy(),
-            "scores": rows["final_scores"].copy(),
-            "winner": rows["final_winner"].copy(),
-            "reward": rows["final_reward"].copy(),
+            "action_mask": np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8),
+            "to_act": self._own(rows["final_to_act"]),
+            "seat": self._own(rows["final_seat"]),
+            "scores": self._own(rows["final_scores"]),
+            "winner": self._own(rows["final_winner"]),
+            "reward": self._own(rows["final_reward"]),
         }
         return {**final, **{f"_{name}": ended for name in final}}
