@@ -180,7 +180,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         """
         tables = self._tables
         self._check_begun()
-        if tables.tables[0]["is_pending"]:
+        if tables.columns["is_pending"][0]:
             raise ResetNeeded("the episode is over: call reset() to begin the next")
         try:
             self._action[0] = action
@@ -188,13 +188,13 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             raise refusal(tables, 0, action) from None
         if self._action[0] != action or tables.step(self._action) >= 0:
             raise refusal(tables, 0, action)
-        row = tables.tables[0]
+        columns = tables.columns
         return (
             tables.observations[0].copy(),
-            float(row["reward"]),
-            bool(row["terminated"]),
-            bool(row["truncated"]),
-            self._info(bool(row["has_ended"])),
+            float(columns["reward"][0]),
+            bool(columns["terminated"][0]),
+            bool(columns["truncated"][0]),
+            self._info(bool(columns["has_ended"][0])),
         )
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -225,14 +225,14 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
 
     def _info(self, has_ended: bool) -> dict[str, Any]:
         tables = self._tables
-        state, row = tables.views[0], tables.tables[0]
+        seen, columns = tables.seen, tables.columns
         info = {
             "action_mask": tables.masks[0].copy(),
-            "to_act": int(state["to_act"]),
-            "seat": int(row["seat"]),
-            "scores": tuple(state["scores"].tolist()),
-            "winner": int(state["winner"]),
+            "to_act": int(seen["to_act"][0]),
+            "seat": int(columns["seat"][0]),
+            "scores": tuple(seen["scores"][0].tolist()),
+            "winner": int(seen["winner"][0]),
         }
         if has_ended:
-            info["reward"] = float(row["episode_reward"])
+            info["reward"] = float(columns["episode_reward"][0])
         return info

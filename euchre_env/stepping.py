@@ -432,6 +432,7 @@ class Tables:
         states: the games, shape (n,). Hidden cards are in here: nothing above the doors reads it.
         views: what each learner sees, shape (n,).
         tables: rewards and flags, dtype `TABLE_DTYPE`, shape (n,).
+        columns: ``tables`` by field; seen: some fields of ``views``.
         observations: uint8, shape (n, OBSERVATION_SIZE); overwritten at every step.
         masks: int8, shape (n, 42), 1 = legal; overwritten at every step.
         final_observations: uint8, shape (n, OBSERVATION_SIZE); rows that ended in a same-step
@@ -465,7 +466,7 @@ class Tables:
         self.opponent = None if opponent is None else registry.resolve_agent(opponent)
         seat_code = (_RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
-            opponent=int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0,
+            opponent=0,
             seat=_SELF_PLAY if self.opponent is None else seat_code,
             is_deal=_choice("episode", episode, get_args(Episode)),
             is_win=_choice("reward", reward, get_args(Reward)),
@@ -483,16 +484,25 @@ class Tables:
         self.is_seeded = np.zeros(num, dtype=np.bool_)
         self.is_begun = np.zeros(num, dtype=np.bool_)
         self._scratch = np.empty(1, dtype=STATE_DTYPE)
+        self._link()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the opponent's address, which another process does not share."""
-        return {**self.__dict__, "settings": self.settings._replace(opponent=0)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up the state, with the opponent's address of this process."""
-        self.__dict__.update(state)
+    def _link(self) -> None:
+        """What follows from the arrays and from this process; columns are quick to read."""
+        self._address = int(self._scratch.ctypes.data)
+        self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names}
+        self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
         address = int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0
         self.settings = self.settings._replace(opponent=address)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what `_link` makes: columns are windows, and addresses are one process's."""
+        kept = {k: v for k, v in self.__dict__.items() if k not in ("columns", "seen", "_address")}
+        return {**kept, "settings": self.settings._replace(opponent=0)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take up the arrays, with the opponent's address of this process."""
+        self.__dict__.update(state)
+        self._link()
 
     @property
     def is_self_play(self) -> bool:
@@ -514,7 +524,7 @@ class Tables:
         """Begin a new episode in the rows given, from their random streams."""
         unfinished = _reset_rows(
             self.states, self.views, self.tables, self.settings, rows,
-            self.observations, self.masks, self._scratch, self._scratch.ctypes.data,
+            self.observations, self.masks, self._scratch, self._address,
         )  # fmt: skip
         self.is_begun[rows] = True
         if unfinished:
@@ -541,7 +551,7 @@ class Tables:
         self.states[row] = begun
         unfinished = _resume(
             self.states, self.views, self.tables, self.settings, row,
-            self.observations, self.masks, self._scratch, self._scratch.ctypes.data,
+            self.observations, self.masks, self._scratch, self._address,
         )  # fmt: skip
         if unfinished:
             self._ask_opponent()
@@ -568,7 +578,7 @@ class Tables:
         unfinished = _step_rows(
             self.states, self.views, self.tables, self.settings, actions,
             self.observations, self.masks, self.final_observations,
-            self._scratch, self._scratch.ctypes.data,
+            self._scratch, self._address,
         )  # fmt: skip
         if unfinished < 0:
             return -1 - int(unfinished)
@@ -595,7 +605,7 @@ class Tables:
 
     def _ask_opponent(self) -> None:
         """Ask a batched opponent for its acts until no row waits for it."""
-        status = self.tables["status"]
+        status = self.columns["status"]
         broken = np.flatnonzero(status == _BROKEN)
         if len(broken):
             raise self._opponent_error(int(broken[0]), "an act that is not legal")
@@ -610,7 +620,7 @@ class Tables:
             _answer_rows(
                 self.states, self.views, self.tables, self.settings, rows,
                 answers.astype(np.int64), self.observations, self.masks,
-                self.final_observations, self._scratch, self._scratch.ctypes.data,
+                self.final_observations, self._scratch, self._address,
             )  # fmt: skip
             rows = np.flatnonzero(status == _WAITING)
 

@@ -176,8 +176,8 @@ class EuchreVectorEnv(
                 f"actions have shape {acts.shape} and dtype {acts.dtype}: "
                 f"whole numbers of shape ({self.num_envs},) are wanted"
             )
-        if self._is_disabled and tables.tables["is_pending"].any():
-            over = np.flatnonzero(tables.tables["is_pending"])
+        if self._is_disabled and tables.columns["is_pending"].any():
+            over = np.flatnonzero(tables.columns["is_pending"])
             raise ResetNeeded(
                 f"the episode is over in row {over[0]}: reset it with "
                 'options={"reset_mask": ...} (autoreset is disabled)'
@@ -186,7 +186,7 @@ class EuchreVectorEnv(
         if refused >= 0:
             error = refusal(tables, refused, acts[refused])
             raise type(error)(f"row {refused}: {error}")
-        rows = tables.tables
+        rows = tables.columns
         return (
             self._own(tables.observations),
             self._own(rows["reward"]),
@@ -261,7 +261,7 @@ class EuchreVectorEnv(
     def _infos(self) -> dict[str, Any]:
         """The infos of all games; ``_name`` says in which rows ``name`` means something."""
         tables = self._tables
-        rows, seen = tables.tables, tables.views
+        rows, seen = tables.columns, tables.seen
         infos: dict[str, Any] = {
             "action_mask": self._own(tables.masks),
             "to_act": self._own(seen["to_act"]),
@@ -283,7 +283,7 @@ class EuchreVectorEnv(
 
     def _final_info(self, ended: Bools) -> dict[str, Any]:
         """What the episodes ended with that a same-step reset has followed."""
-        rows = self._tables.tables
+        rows = self._tables.columns
         final: dict[str, Any] = {
             "action_mask": np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8),
             "to_act": self._own(rows["final_to_act"]),

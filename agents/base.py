@@ -1,0 +1,153 @@
+"""What an agent is, and the base of those that are compiled.
+
+An agent is shown *views* (``euchre_env.views``), never states, and answers for a whole batch of
+them at once. All that it draws for a row comes from that row's own random stream, so what it
+does never depends on the batch.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from euchre_env.actions import NUM_ACTIONS
+from euchre_env.dealing import as_streams
+from euchre_env.kernel import IS_COMPILED, kernel, policy_address
+from euchre_env.state import NOBODY, STATE_DTYPE, States
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Whoever can say what to do: a name and `act`; nothing needs to be inherited."""
+
+    name: str
+    """What tables call it."""
+
+    def act(
+        self,
+        views: States,
+        action_masks: npt.NDArray[np.int8],
+        rng: npt.NDArray[np.uint64],
+    ) -> npt.NDArray[np.int64]:
+        """Choose an act for every view.
+
+        Args:
+            views: shape (n,), from ``views.blank``: what the seat to act knows; it is theirs to
+                change.
+            action_masks: shape (n, 42), 1 = legal; every row has an act.
+            rng: shape (n,), the key of a random stream for each row (``dealing.substream``).
+
+        Returns:
+            Legal acts, int64, shape (n,). Row i is a function of ``views[i]``,
+            ``action_masks[i]`` and ``rng[i]`` alone.
+        """
+        ...
+
+
+def streams(
+    rng: int | np.random.Generator | npt.NDArray[np.uint64], num: int
+) -> npt.NDArray[np.uint64]:
+    """One random stream a row, for calling `Agent.act` by hand.
+
+    Args:
+        rng: a seed, 0 or above; a generator; or the keys themselves.
+        num: rows.
+
+    Returns:
+        uint64, shape ``(num,)``.
+
+    Raises:
+        ValueError: a seed below 0, or keys of another shape.
+    """
+    keys: npt.NDArray[np.uint64] = as_streams(rng, num)
+    return keys
+
+
+@kernel
+def _mask_bits(masks: npt.NDArray[np.int8], bits: npt.NDArray[np.int64]) -> int:
+    """Masks as 64-bit sets; returns the first row without an act, or -1."""
+    empty = -1
+    for i in range(masks.shape[0]):
+        row = np.int64(0)
+        for action in range(NUM_ACTIONS):
+            if masks[i, action] != 0:
+                row |= np.int64(1) << action
+        bits[i] = row
+        if row == 0 and empty < 0:
+            empty = i
+    return empty
+
+
+@functools.cache
+def _compiled(policy: Callable[..., int]) -> tuple[Any, int]:
+    """A policy for calls from kernels, compiled once a process and kept alive."""
+    return policy_address(policy)
+
+
+class CompiledAgent:
+    """An agent whose choice is a kernel: played inside other kernels, or in batches.
+
+    A subclass names two functions of its module. Both stand there in full, and are not made by a
+    function here, because only then does Numba keep what it compiled for the next process::
+
+        @kernel
+        def _choose(view, legal_bits, stream): ...        # -> a legal act
+
+        @kernel
+        def _batch(views, bits, rng, actions):
+            for i in range(views.shape[0]):
+                actions[i] = _choose(views[i], bits[i], rng[i])
+
+        def _policy(view_address, legal_bits, stream):
+            return _choose(row_at(view_address), legal_bits, stream)
+
+        class Careful(CompiledAgent):
+            name = "careful"
+            batch, policy = staticmethod(_batch), staticmethod(_policy)
+    """
+
+    name: str
+    batch: "ClassVar[staticmethod[..., None]]"
+    """Kernel ``(views, bits int64 (n,), rng uint64 (n,), actions int64 (n,) written)``."""
+    policy: "ClassVar[staticmethod[[int, int, np.uint64], int]]"
+    """Plain function ``(view_address, legal_bits, stream) -> action`` that can be compiled."""
+
+    def act(
+        self,
+        views: States,
+        action_masks: npt.NDArray[np.int8],
+        rng: npt.NDArray[np.uint64],
+    ) -> npt.NDArray[np.int64]:
+        """Choose an act for every view (see `Agent.act`).
+
+        Raises:
+            ValueError: full states instead of views, other shapes, or a row without a legal act.
+        """
+        rows = np.require(views, STATE_DTYPE, ["C", "W"])
+        masks = np.require(action_masks, np.int8, ["C", "W"])
+        keys = np.require(rng, np.uint64, ["C", "W"])
+        num = len(rows)
+        if rows.shape != (num,) or masks.shape != (num, NUM_ACTIONS) or keys.shape != (num,):
+            raise ValueError(
+                f"views of shape {rows.shape}, masks of shape {masks.shape}, rng of shape "
+                f"{keys.shape}: (n,), (n, {NUM_ACTIONS}) and (n,) are expected"
+            )
+        if (rows["seat"] == NOBODY).any():
+            raise ValueError("these are full states: an agent is shown views (views.blank)")
+        bits = np.empty(num, dtype=np.int64)
+        empty = _mask_bits(masks, bits)
+        if empty >= 0:
+            raise ValueError(f"row {empty} of the masks has no legal act")
+        actions = np.empty(num, dtype=np.int64)
+        self.batch(rows, bits, keys, actions)
+        return actions
+
+    @property
+    def policy_address(self) -> int:
+        """Where the compiled policy lies, for ``kernel.call_policy``; 0 without a compiler."""
+        return _compiled(type(self).policy)[1] if IS_COMPILED else 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

@@ -1,0 +1,231 @@
+"""The vector environment as Stable-Baselines3 wants it, with the masks sb3-contrib asks for.
+
+Stable-Baselines3 has vector environments of its own and takes no ``gymnasium.vector.VectorEnv``.
+`EuchreVecEnv` stands between: one compiled call steps all games, and the little that
+Stable-Baselines3 wants for each single game (a list of dictionaries, filled where an episode
+ended) is all the Python there is.
+
+    from agents.sb3 import EuchreVecEnv
+    from sb3_contrib import MaskablePPO
+
+    games = EuchreVecEnv(1024, opponent="novice", episode="deal", suits="relative")
+    MaskablePPO("MlpPolicy", games).learn(1_000_000)
+
+No ``Monitor`` or ``VecMonitor`` is needed: each episode's end carries their ``info["episode"]``.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from euchre_env import EuchreVectorEnv
+from euchre_env.actions import NUM_ACTIONS
+
+_HOW = (
+    "make one with agents.sb3.EuchreVecEnv(num_envs, opponent='novice', ...), which takes "
+    "EuchreVectorEnv's options"
+)
+
+
+class EuchreVecEnv(VecEnv):
+    """Many games as one Stable-Baselines3 ``VecEnv``.
+
+    Attributes:
+        env: the `EuchreVectorEnv` underneath; it starts the next episode in the same step.
+        num_episodes: episodes that have ended since this object was made.
+        total_reward: what the learner's rewards of these episodes sum to.
+        total_squares: what the squares of the episodes' rewards sum to.
+    """
+
+    def __init__(self, games: int | EuchreVectorEnv, **options: Any) -> None:
+        """Make the games, or take games already made.
+
+        Args:
+            games: how many, or an `EuchreVectorEnv` with ``autoreset_mode="SameStep"``.
+            **options: for games made here, `EuchreVectorEnv`'s: ``rules``, ``opponent``,
+                ``episode``, ``reward``, ``seat``, ``suits``, ``illegal``, ...
+
+        Raises:
+            TypeError: ``games`` is something else, or options come with games already made.
+            ValueError: the games start their next episode at another time.
+        """
+        if isinstance(games, int | np.integer):
+            options = {"copy": False, **options, "autoreset_mode": "SameStep"}
+            games = EuchreVectorEnv(int(games), **options)
+        elif not isinstance(games, EuchreVectorEnv):
+            raise TypeError(f"{_kind(games)} does not fit Stable-Baselines3 here: {_HOW}")
+        elif options:
+            raise TypeError(f"options {sorted(options)} belong to the EuchreVectorEnv given")
+        mode = games.metadata.get("autoreset_mode")
+        if mode is not gymnasium.vector.AutoresetMode.SAME_STEP:
+            raise ValueError(
+                f"autoreset_mode={getattr(mode, 'value', mode)!r}: Stable-Baselines3 expects the "
+                f"next episode to start in the same step; {_HOW}"
+            )
+        self.env = games
+        self.num_episodes = 0
+        self.total_reward = 0.0
+        self.total_squares = 0.0
+        num = games.num_envs
+        self._masks = np.zeros((num, NUM_ACTIONS), dtype=np.bool_)
+        self._actions = np.zeros(num, dtype=np.int64)
+        self._returns = np.zeros(num)
+        self._lengths = np.zeros(num, dtype=np.int64)
+        self._blank_infos: list[dict[str, Any]] = [{} for _ in range(num)]
+        self._start = time.monotonic()
+        super().__init__(num, games.single_observation_space, games.single_action_space)
+
+    def reset(self) -> npt.NDArray[np.uint8]:
+        """Start all games anew, seeded when ``seed`` was called since the last reset.
+
+        Returns:
+            Observations: uint8, shape (n, observation size).
+        """
+        observations, infos = self.env.reset(seed=self._seeds[0])  # game i then has seed + i
+        self._reset_seeds()
+        self._reset_options()
+        self._returns[:] = 0
+        self._lengths[:] = 0
+        self._masks[:] = infos["action_mask"]
+        return np.array(observations)
+
+    def step_async(self, actions: npt.NDArray[np.int64]) -> None:
+        """Keep the acts (shape (n,)) for `step_wait`."""
+        self._actions = np.asarray(actions, dtype=np.int64).reshape(self.num_envs)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step all games.
+
+        Returns:
+            Observations (uint8, shape (n, observation size)), rewards (float32, shape (n,)), ends
+            (bool, shape (n,)) and n dictionaries, empty but where an episode ended: those hold
+            ``terminal_observation``, ``TimeLimit.truncated`` and ``episode`` with ``r`` (reward),
+            ``l`` (steps) and ``t`` (seconds). The observation of an ended episode's row is the
+            next one's first.
+        """
+        observations, rewards, terminations, truncations, infos = self.env.step(self._actions)
+        ends = np.logical_or(terminations, truncations)
+        self._masks[:] = infos["action_mask"]
+        self._returns += rewards
+        self._lengths += 1
+        sb3_infos = self._blank_infos.copy()
+        ended = np.flatnonzero(ends)
+        if len(ended):
+            self._describe_ends(ended, truncations & ~terminations, infos, sb3_infos)
+        # copies: Stable-Baselines3 looks at the last observations after the next step
+        return np.array(observations), np.array(rewards, dtype=np.float32), ends, sb3_infos
+
+    def _describe_ends(
+        self,
+        ended: npt.NDArray[np.intp],
+        is_cut_short: npt.NDArray[np.bool_],
+        infos: dict[str, Any],
+        sb3_infos: list[dict[str, Any]],
+    ) -> None:
+        """Fill the dictionaries of the games that ended and start their sums anew."""
+        last_observations = infos["final_obs"][ended]  # a copy, rows in the order of `ended`
+        seconds = round(time.monotonic() - self._start, 6)
+        ends = zip(
+            ended.tolist(),
+            last_observations,
+            self._returns[ended].tolist(),
+            self._lengths[ended].tolist(),
+            is_cut_short[ended].tolist(),
+            strict=True,
+        )
+        for i, observation, points, length, is_cut in ends:
+            sb3_infos[i] = {
+                "terminal_observation": observation,
+                "TimeLimit.truncated": is_cut,
+                "episode": {"r": points, "l": length, "t": seconds},
+            }
+        self.num_episodes += len(ended)
+        self.total_reward += float(self._returns[ended].sum())
+        self.total_squares += float(np.square(self._returns[ended]).sum())
+        self._returns[ended] = 0
+        self._lengths[ended] = 0
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal acts of all games: bool, shape (n, 42), valid until the next step."""
+        return self._masks
+
+    def close(self) -> None:
+        """Close the games."""
+        self.env.close()
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the games have an attribute; they have ``action_masks``."""
+        return attr_name == "action_masks" or hasattr(self.env, attr_name)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute, which all games share, once for every game asked for."""
+        return [getattr(self.env, attr_name)] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of all games.
+
+        Raises:
+            ValueError: only some games are meant.
+        """
+        if self._count(indices) != self.num_envs:
+            raise ValueError(f"{attr_name} belongs to all games: set it without indices")
+        setattr(self.env, attr_name, value)
+
+    def env_method(
+        self,
+        method_name: str,
+        *method_args: Any,
+        indices: VecEnvIndices = None,
+        **method_kwargs: Any,
+    ) -> Any:
+        """``action_masks``, the one method that single games have here.
+
+        Returns:
+            bool, shape (n, 42), or the rows asked for: a sequence of one mask a game.
+
+        Raises:
+            AttributeError: another method is asked for.
+        """
+        if method_name != "action_masks":
+            raise AttributeError(
+                f"the games have no method {method_name!r} of their own: they are rows of one "
+                "EuchreVectorEnv, reached as .env"
+            )
+        return self._masks if indices is None else self._masks[self._rows(indices)]
+
+    def env_is_wrapped(
+        self,
+        wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
+        indices: VecEnvIndices = None,
+    ) -> list[bool]:
+        """Whether the games act as if wrapped: as by ``Monitor``, whose statistics they give."""
+        return [issubclass(Monitor, wrapper_class)] * self._count(indices)
+
+    def _rows(self, indices: VecEnvIndices) -> list[int]:
+        if indices is None:
+            return list(range(self.num_envs))
+        return [indices] if isinstance(indices, int) else list(indices)
+
+    def _count(self, indices: VecEnvIndices) -> int:
+        return len(self._rows(indices))
+
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """No pictures: `EuchreEnv` draws single games."""
+        return [None] * self.num_envs
+
+
+def _kind(games: object) -> str:
+    """What a user handed over, in words."""
+    name = type(games).__name__
+    if isinstance(games, gymnasium.vector.VectorEnv):
+        return f"a gymnasium.vector.VectorEnv ({name})"
+    if isinstance(games, gymnasium.Env):
+        return f"a single gymnasium.Env ({name})"
+    return f"a {name}"

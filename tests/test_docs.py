@@ -1,0 +1,125 @@
+"""What the documentation says is true: its programs run, its tables are the code's."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import print_tables
+import pytest
+
+from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
+from euchre_env.rules import OPTION_VALUES, Rules
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+RULES = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
+
+
+def _programs():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for found in PROGRAM.finditer(text):
+            line = text.count("\n", 0, found.start()) + 2
+            where = f"{page.relative_to(ROOT)}:{line}"
+            yield pytest.param(where, found[1], found[2], id=where)
+
+
+@pytest.mark.parametrize(("where", "program", "printed"), tuple(_programs()))
+def test_a_program_runs_and_prints_what_the_page_says(where, program, printed):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(program, where, "exec"), {"__name__": "__main__"})
+    if printed is not None:
+        assert output.getvalue() == printed
+
+
+def test_no_program_is_overlooked():
+    fences = sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES)
+    assert fences == len(list(_programs())) > 5
+
+
+@pytest.mark.parametrize("page", print_tables.PAGES)
+def test_tables_are_those_of_the_code(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert "<!-- table:" in text
+    assert text == print_tables.with_tables(text), "run: python docs/print_tables.py"
+
+
+def test_every_table_stands_in_a_page():
+    text = "".join(
+        (ROOT / page).read_text(encoding="utf-8") for page in print_tables.PAGES
+    )
+    assert set(re.findall(r"<!-- table: (\w+) -->", text)) == set(print_tables.TABLES)
+
+
+def test_a_printed_table_has_every_place_of_the_observation():
+    rows = [
+        row.split("|") for row in print_tables.observation_table().splitlines()[2:-1]
+    ]
+    places = np.concatenate([int(row[2]) + np.arange(int(row[3])) for row in rows])
+    assert [row[1].strip(" `") for row in rows] == [
+        field.name for field in OBSERVATION_FIELDS
+    ]
+    np.testing.assert_array_equal(places, np.arange(OBSERVATION_SIZE))
+
+
+def test_each_rule_stands_once_in_the_rule_book():
+    assert re.findall(r"^\*\*(R\d+) ", RULES, re.M) == [
+        f"R{number}" for number in range(1, 23)
+    ]
+
+
+def test_each_option_stands_once_in_the_rule_book_with_its_values():
+    text = RULES.replace("·\n", "· ")
+    told = re.findall(
+        r"`(\w+)`: ((?:`[^`]+`(?:, )?(?: \([^)]*\),? ?)?)+)", text.replace("\n", " ")
+    )
+    options = {
+        name: re.findall(r"`([^`]+)`", re.sub(r" \([^)]*\)", "", vs))
+        for name, vs in told
+    }
+    assert len(told) == len(options)
+    assert options.pop("target_score") == ["10"]
+    defaults = Rules()
+    for name, values in options.items():
+        values = [eval_literal(value) for value in values]
+        assert set(values) == set(OPTION_VALUES[name]), name
+        assert values[0] == getattr(defaults, name), name
+    assert set(options) == set(OPTION_VALUES)
+
+
+def eval_literal(text):
+    """``"may"``, ``True`` as they stand in the rule book."""
+    return {"True": True, "False": False}.get(text, text.strip('"'))
+
+
+def test_every_rule_number_that_the_code_cites_exists():
+    sources = [
+        *ROOT.glob("euchre_env/*.py"),
+        *ROOT.glob("agents/*.py"),
+        *ROOT.glob("tests/**/*.py"),
+    ]
+    cited = {
+        int(n)
+        for path in sources
+        for n in re.findall(r"\bR(\d+)\b", path.read_text("utf-8"))
+    }
+    assert cited
+    assert cited <= set(range(1, 23))
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_first_page_has_exactly_the_two_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^pip install .*$", text, re.M) == [
+        "pip install -c constraints.txt -e '.[train]' && python train.py",
+        "pip install -c constraints.txt -e '.[dev]' && pytest",
+    ]

@@ -1,0 +1,423 @@
+"""Training writes what it says, and the saved policy plays what was learnt."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import fields, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import tyro
+from rich.console import Console
+
+import train
+from agents.learned import (
+    LearnedAgent,
+    Policy,
+    load_agent,
+    load_policy,
+    save_policy,
+    write_atomically,
+)
+from agents.sb3 import EuchreVecEnv
+from euchre_env import EuchreVectorEnv, Rules
+from euchre_env.dealing import as_streams
+from euchre_env.observation import ABSOLUTE, ABSOLUTE_ACTIONS, OBSERVATION_SIZE, encode
+
+TINY = train.Args(
+    name="tiny",
+    opponent="random",
+    steps=2048,
+    num_envs=64,
+    num_steps=16,
+    batch_size=256,
+    epochs=1,
+    trunk=(32,),
+    heads=(16,),
+    threads=1,
+    checkpoint_minutes=0.0,
+    pairs=0,
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A short run: its model and its folder."""
+    folder = tmp_path_factory.mktemp("runs")
+    return train.learn(TINY, Rules(), folder, Console(quiet=True)), folder
+
+
+def views_and_masks(num, **options):
+    """``num`` views of many phases, with masks in plain suits."""
+    games = EuchreVectorEnv(100, opponent="random", autoreset_mode="SameStep", **options)
+    _, infos = games.reset(seed=3)
+    rng = np.random.default_rng(0)
+    views, masks = [], []
+    for _ in range(-(-num // 100)):
+        views.append(games.views.copy())
+        masks.append(infos["action_mask"])
+        _, _, _, _, infos = games.step(
+            (rng.random((100, 42)) * infos["action_mask"]).argmax(axis=1)
+        )
+    return np.concatenate(views)[:num], np.concatenate(masks)[:num]
+
+
+def frames(views):
+    """The frame in which each view's suits are named."""
+    return np.where(views["turned_suit"] < 0, ABSOLUTE, views["turned_suit"])
+
+
+def random_policy(seed=0, activation="relu", suits="relative", sizes=(24,)):
+    """A network of random numbers."""
+    rng = np.random.default_rng(seed)
+    sizes = [OBSERVATION_SIZE, *sizes, 42]
+    layers = tuple(
+        (
+            rng.normal(size=(m, n), scale=n**-0.5).astype(np.float32),
+            rng.normal(size=m).astype(np.float32),
+        )
+        for n, m in pairwise(sizes)
+    )
+    return Policy(layers, (), activation, suits, Rules(), {})
+
+
+# --- a run --------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_its_files(tmp_path):
+    folder = train.main(replace(TINY, folder=tmp_path, rules="stick"))
+    assert folder.parent == tmp_path
+    assert folder.name.endswith("-tiny")
+    config = json.loads((folder / "config.json").read_text())
+    assert config["args"]["steps"] == TINY.steps
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    with (folder / "curve.csv").open(newline="") as file:
+        curve = list(csv.DictReader(file))
+    assert [int(line["steps"]) for line in curve] == [1024, 2048]
+    assert float(curve[-1]["points"]) < 2
+    assert list(folder.glob("tensorboard/*/events.out.tfevents.*"))
+    checkpoint = folder / "checkpoints" / "0000001024"
+    assert load_policy(checkpoint).training["steps"] == 1024
+    assert load_policy(folder).training["steps"] == 2048
+
+
+def test_the_saved_policy_acts_as_the_trained_one(run):
+    model, folder = run
+    views, masks = views_and_masks(1000, episode="deal")
+    agent = LearnedAgent.load(folder)
+    acts = agent.act(views, masks, as_streams(1, 1000))
+    names = ABSOLUTE_ACTIONS[frames(views)]
+    relative_masks = np.take_along_axis(masks, names, axis=1)
+    expected, _ = model.predict(
+        encode(views, relative=True), deterministic=True, action_masks=relative_masks
+    )
+    assert np.array_equal(acts, names[np.arange(1000), expected])
+    assert len(np.unique(acts)) > 10
+
+
+def test_the_same_seed_gives_the_same_weights(run, tmp_path):
+    _, folder = run
+    for seed, is_same in ((TINY.seed, True), (TINY.seed + 1, False)):
+        again = tmp_path / str(seed)
+        train.learn(replace(TINY, seed=seed), Rules(), again, Console(quiet=True))
+        weights = [load_policy(where).layers for where in (folder, again)]
+        assert is_same == all(
+            np.array_equal(a, b)
+            for ours, theirs in zip(*weights, strict=True)
+            for a, b in zip(ours, theirs, strict=True)
+        )
+
+
+def test_learning_beats_the_random_agent(tmp_path):
+    args = replace(TINY, steps=64 * 16 * 40, learning_rate=3e-3, epochs=3)
+    model = train.learn(args, Rules(), tmp_path, Console(quiet=True))
+    games = train.make_games(replace(args, num_envs=500), Rules())
+    games.seed(10**6)
+    observations = games.reset()
+    for _ in range(40):
+        acts, _ = model.predict(observations, deterministic=True, action_masks=games.action_masks())
+        observations, *_ = games.step(acts)
+    error = 1.5 / games.num_episodes**0.5
+    assert games.total_reward / games.num_episodes > 0.2 + 2 * error
+
+
+def test_ctrl_c_ends_a_run_with_everything_saved(tmp_path, monkeypatch):
+    note = train.Chronicle._note
+
+    def note_and_interrupt(chronicle):
+        note(chronicle)
+        if len(chronicle.curve) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(train.Chronicle, "_note", note_and_interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    model = train.learn(replace(TINY, steps=10**9), Rules(), tmp_path, Console(quiet=True))
+    assert 2 * 1024 <= model.num_timesteps <= 3 * 1024
+    assert load_policy(tmp_path).training["steps"] == model.num_timesteps
+    assert (tmp_path / "curve.csv").exists()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_run_by_the_clock_stops(tmp_path):
+    args = replace(TINY, steps=0, minutes=0.01)
+    model = train.learn(args, Rules(), tmp_path, Console(quiet=True))
+    assert model.num_timesteps > 0
+    assert load_policy(tmp_path).training["seconds"] >= 0.6
+
+
+def test_without_a_terminal_progress_comes_in_lines(tmp_path, capsys):
+    train.learn(replace(TINY, steps=1024), Rules(), tmp_path, Console(force_terminal=False))
+    assert "1,024 steps" in capsys.readouterr().out
+
+
+def test_help_explains_every_knob(capsys):
+    with pytest.raises(SystemExit):
+        tyro.cli(train.Args, args=["--help"])
+    shown = capsys.readouterr().out
+    for knob in fields(train.Args):
+        assert f"--{knob.name.replace('_', '-')}" in shown
+
+
+def test_what_never_changes_in_training_does_not_sway_the_agent(run):
+    _, folder = run
+    views, masks = views_and_masks(300)
+    agent = LearnedAgent.load(folder)
+    others = views.copy()
+    others["scores"] = [[7, 9]]
+    others["stop_when_decided"] = 1
+    rng = as_streams(1, 300)
+    assert not np.array_equal(encode(views), encode(others))
+    assert np.array_equal(agent.act(views, masks, rng), agent.act(others, masks, rng))
+
+
+def test_with_whole_games_the_score_is_seen():
+    scale = {episode: train.observation_scale(Rules(), episode) for episode in ("deal", "game")}
+    assert (scale["game"] > 0).sum() - (scale["deal"] > 0).sum() == 11 + 11 + 2 + 1
+    assert (scale["deal"] * train.OBSERVATION_HIGH <= 1).all()
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules.british(), Rules.railroad_pack()])
+@pytest.mark.parametrize("episode", ["deal", "game"])
+def test_the_network_sees_all_that_changes(rules, episode):
+    games = EuchreVectorEnv(
+        500, rules=rules, opponent="random", episode=episode, suits="relative",
+        autoreset_mode="SameStep",
+    )  # fmt: skip
+    observations, infos = games.reset(seed=0)
+    lowest, highest = observations.min(axis=0), observations.max(axis=0)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        observations, _, _, _, infos = games.step(
+            (rng.random((500, 42)) * infos["action_mask"]).argmax(axis=1)
+        )
+        lowest = np.minimum(lowest, observations.min(axis=0))
+        highest = np.maximum(highest, observations.max(axis=0))
+    changing = np.flatnonzero(lowest != highest)
+    seen = np.flatnonzero(train.observation_scale(rules, episode))
+    assert set(changing) <= set(seen)
+    assert len(seen) < OBSERVATION_SIZE
+
+
+def test_smoothing_passes_over_gaps():
+    values = np.array([1.0, np.nan, 3.0, 5.0])
+    assert train.smoothed(values, 1).tolist() == [1.0, 2.0, 4.0, 4.0]
+    assert np.isnan(train.smoothed(np.array([np.nan, 1.0]), 0)).tolist() == [True, False]
+
+
+# --- the agent ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_sampled", [False, True])
+@pytest.mark.parametrize("suits", ["absolute", "relative"])
+def test_acts_do_not_depend_on_the_batch(is_sampled, suits):
+    agent = LearnedAgent(random_policy(suits=suits), is_sampled=is_sampled)
+    views, masks = views_and_masks(200, rules=Rules.railroad_pack())
+    rng = as_streams(5, 200)
+    together = agent.act(views, masks, rng)
+    singly = [agent.act(views[i : i + 1], masks[i : i + 1], rng[i : i + 1])[0] for i in range(200)]
+    order = np.random.default_rng(0).permutation(200)
+    assert together.tolist() == singly
+    assert np.array_equal(agent.act(views[order], masks[order], rng[order]), together[order])
+    assert masks[np.arange(200), together].all()
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_the_network_is_the_one_described(activation):
+    policy = random_policy(activation=activation, sizes=(20, 12))
+    views, _ = views_and_masks(50)
+    numbers = encode(views, relative=True).astype(np.float64)
+    for k, (weight, bias) in enumerate(policy.layers):
+        numbers = numbers @ weight.T.astype(np.float64) + bias
+        if k < 2:
+            numbers = np.maximum(numbers, 0) if activation == "relu" else np.tanh(numbers)
+    assert np.allclose(
+        LearnedAgent(policy).logits(encode(views, relative=True)), numbers, atol=1e-3
+    )
+
+
+def test_suits_have_no_names_for_an_agent_with_relative_suits():
+    agent = LearnedAgent(random_policy())
+    views, masks = views_and_masks(100)
+    names = ABSOLUTE_ACTIONS[frames(views)]
+    logits = agent.logits(encode(views, relative=True))
+    legal = np.take_along_axis(masks, names, axis=1)
+    expected = names[np.arange(100), np.where(legal, logits, -np.inf).argmax(axis=1)]
+    assert np.array_equal(agent.act(views, masks, as_streams(0, 100)), expected)
+
+
+def test_sampling_follows_the_probabilities():
+    agent = LearnedAgent(random_policy(suits="absolute"), is_sampled=True)
+    views, masks = views_and_masks(1)
+    num = 20_000
+    acts = agent.act(np.repeat(views, num), np.repeat(masks, num, axis=0), as_streams(9, num))
+    logits = np.where(masks[0], agent.logits(encode(views))[0].astype(float), -np.inf)
+    expected = np.exp(logits - logits.max())
+    expected /= expected.sum()
+    assert (expected > 0).sum() > 1
+    assert np.abs(np.bincount(acts, minlength=42) / num - expected).max() < 0.015
+
+
+def test_a_policy_survives_the_disk(tmp_path):
+    policy = random_policy()
+    save_policy(policy, tmp_path / "a")
+    again = load_policy(tmp_path / "a")
+    assert again.sizes == policy.sizes == [OBSERVATION_SIZE, 24, 42]
+    assert (again.activation, again.suits, again.rules) == ("relu", "relative", Rules())
+    for ours, theirs in zip(policy.layers, again.layers, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def test_agents_are_named_by_their_folder(tmp_path):
+    save_policy(random_policy(), tmp_path / "x")
+    assert load_agent(str(tmp_path / "x")).name == "run:x"
+    for sign in ",?":
+        sampled = load_agent(f"{tmp_path / 'x'}{sign}sample")
+        assert (sampled.name, sampled.is_sampled) == ("run:x,sample", True)
+    with pytest.raises(ValueError, match="no folder"):
+        load_agent("")
+    with pytest.raises(FileNotFoundError, match=r"policy\.json"):
+        load_agent(str(tmp_path / "y"))
+
+
+def test_states_are_refused_as_views():
+    agent = LearnedAgent(random_policy())
+    views, masks = views_and_masks(4)
+    views["seat"] = -1
+    with pytest.raises(ValueError, match="full states"):
+        agent.act(views, masks, as_streams(0, 4))
+    with pytest.raises(ValueError, match=r"\(3, 42\)"):
+        agent.act(views_and_masks(3)[0], masks, as_streams(0, 3))
+
+
+def change(**values):
+    """Damage to a description: other values, or with None the key taken away."""
+
+    def damage(folder):
+        path = folder / "policy.json"
+        told = json.loads(path.read_text()) | values
+        path.write_text(json.dumps({key: v for key, v in told.items() if v is not None}))
+
+    return damage
+
+
+def weights(content):
+    """Damage to the weights: another policy's, or other bytes."""
+
+    def damage(folder):
+        path = folder / "policy.safetensors"
+        if isinstance(content, Policy):
+            description = (folder / "policy.json").read_bytes()
+            save_policy(content, folder)
+            (folder / "policy.json").write_bytes(description)
+        else:
+            path.write_bytes(content(path.read_bytes()))
+
+    return damage
+
+
+def not_finite():
+    """A policy with a hole in it."""
+    policy = random_policy()
+    policy.layers[0][0][0, 0] = np.nan
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        pytest.param(change(format="other"), "describes no policy", id="format"),
+        pytest.param(change(format_version=99), "format_version=99", id="format version"),
+        pytest.param(change(observation_version="x"), "observation changed", id="observation"),
+        pytest.param(change(observation_size=12), "observation_size=12", id="observation size"),
+        pytest.param(change(num_actions=41), "acts changed", id="acts"),
+        pytest.param(change(suits="sideways"), "suits='sideways'", id="suits"),
+        pytest.param(change(activation=None), "activation=None", id="activation"),
+        pytest.param(change(policy_sizes=[OBSERVATION_SIZE, -1, 42]), "layer sizes", id="sizes"),
+        pytest.param(change(policy_sizes=[OBSERVATION_SIZE, 42]), "tensors", id="fewer layers"),
+        pytest.param(change(policy_sizes="wide"), "layer sizes", id="sizes are text"),
+        pytest.param(change(value_sizes=[3, 1]), "value_sizes", id="value sizes"),
+        pytest.param(change(rules={"joker": "maybe"}), "rules=", id="rules"),
+        pytest.param(change(rules={"wild": True}), "wild", id="unknown rule"),
+        pytest.param(change(rules=[]), "each an object", id="rules are a list"),
+        pytest.param(weights(random_policy(sizes=(25,))), "described is", id="other shape"),
+        pytest.param(weights(not_finite()), "not finite", id="not finite"),
+        pytest.param(weights(lambda old: old[:-8]), "safetensors", id="cut short"),
+        pytest.param(weights(lambda old: b"\x80\x04K."), "safetensors", id="a pickle"),
+        pytest.param(weights(lambda old: b""), "safetensors", id="empty"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path, damage, words):
+    save_policy(random_policy(), tmp_path)
+    damage(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        LearnedAgent.load(tmp_path)
+
+
+def test_a_description_that_is_no_json_is_refused(tmp_path):
+    save_policy(random_policy(), tmp_path)
+    (tmp_path / "policy.json").write_text("{")
+    with pytest.raises(ValueError, match=r"policy\.json is no JSON"):
+        load_policy(tmp_path)
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("agents.learned.os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_saved_policy_plays_without_torch(tmp_path):
+    save_policy(random_policy(), tmp_path / "x")
+    code = (
+        "import sys, agents, agents.learned, numpy as np\n"
+        "from euchre_env import EuchreVectorEnv\n"
+        f"agent = agents.learned.load_agent({str(tmp_path / 'x')!r})\n"
+        "games = EuchreVectorEnv(4, opponent=agent)\n"
+        "_, infos = games.reset(seed=0)\n"
+        "games.step(infos['action_mask'].argmax(axis=1))\n"
+        "print(sorted({'torch', 'stable_baselines3', 'sb3_contrib'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_run_can_be_the_opponent(tmp_path):
+    save_policy(random_policy(), tmp_path / "x")
+    games = EuchreVecEnv(16, opponent=load_agent(str(tmp_path / "x")), episode="deal")
+    games.seed(0)
+    games.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        games.step((rng.random((16, 42)) * games.action_masks()).argmax(axis=1))
+    assert games.num_episodes > 16
