@@ -122,7 +122,7 @@ def draw_from_masks(
 ) -> None:
     """A random legal act for every row of action masks, written into ``actions``."""
     for i in range(masks.shape[0]):
-        bits = np.int64(0)
+        bits: Any = np.int64(0)
         for action in range(NUM_ACTIONS):
             bits |= np.int64(masks[i, action]) << action
         word = substream(np.uint64(count), AGENTS, i)

@@ -21,7 +21,7 @@ from euchre_env.actions import (
     Phase,
 )
 from euchre_env.cards import NUM_SUITS
-from euchre_env.kernel import kernel
+from euchre_env.kernel import int64, kernel
 from euchre_env.rules import PICKUP_MUST, TURNED_DOWN_ALWAYS, TURNED_DOWN_STUCK
 from euchre_env.state import NO_SUIT, NOBODY, UpcardPlace
 
@@ -109,7 +109,7 @@ def legal_bids(state: np.record) -> int:
             bids &= ~_PASS_BIT
         allowed = state.allow_turned_down_suit
         if not (allowed == TURNED_DOWN_ALWAYS or (allowed == TURNED_DOWN_STUCK and is_stuck)):
-            bids &= ~(np.int64(1) << (NAME + state.turned_suit))
+            bids &= ~(int64(1) << (NAME + state.turned_suit))
     return bids
 
 
@@ -131,7 +131,7 @@ def bid(state: np.record, action: int) -> None:
     if upcard_place != _STAYS:
         state.upcard_place = upcard_place
         if upcard_place == _TAKEN:
-            state.hands[dealer] |= np.int64(1) << state.upcard
+            state.hands[dealer] |= int64(1) << state.upcard
 
 
 @kernel
@@ -140,13 +140,13 @@ def legal_discards(state: np.record) -> int:
     hand = state.hands[state.dealer]
     if state.discard_upcard:
         return hand
-    return hand & ~(np.int64(1) << state.upcard)
+    return hand & ~(int64(1) << state.upcard)
 
 
 @kernel
 def lay_away(state: np.record, discard: int) -> None:
     """Lay a card away face down; the nondealer leads. R7, R9, R14."""
-    state.hands[state.dealer] ^= np.int64(1) << discard
+    state.hands[state.dealer] ^= int64(1) << discard
     state.discard = discard
     state.phase = _PLAY
     state.to_act = 1 - state.dealer

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from euchre_env.actions import NO_ACTION, Phase
 from euchre_env.cards import HAND_SIZE, JOKER, NUM_RANKS
-from euchre_env.kernel import kernel, lowest, popcount
+from euchre_env.kernel import int64, kernel, lowest, popcount
 from euchre_env.rules import JOKER_BLIND, JOKER_REDEAL, REDEAL_SAME
 from euchre_env.state import MAX_ACTIONS, NO_CARD, NO_SUIT, NOBODY, States, UpcardPlace
 
@@ -49,7 +49,7 @@ def substream(stream: np.uint64, purpose: np.uint64, count: int) -> np.uint64:
 @kernel
 def below(word: np.uint64, n: int) -> int:
     """A whole number 0..n-1 from a random word (its bias is under n / 2**53)."""
-    return np.int64(((word >> _11) * np.uint64(n)) >> np.uint64(53))
+    return int64(((word >> _11) * np.uint64(n)) >> np.uint64(53))
 
 
 @kernel
@@ -119,7 +119,7 @@ def substreams(stream: np.uint64, num: int) -> npt.NDArray[np.uint64]:
 @kernel
 def first_dealer(state: np.record) -> int:
     """The seat that deals first in a game that starts now, drawn at random. R5."""
-    return np.int64(substream(state.stream, FIRST_DEALER, state.num_draws) >> _63)
+    return int64(substream(state.stream, FIRST_DEALER, state.num_draws) >> _63)
 
 
 @kernel
@@ -136,20 +136,20 @@ def draw_cards(state: np.record) -> int:
     word = substream(state.stream, DEALS, state.num_draws)
     state.num_draws += 1
     bits = mix(word)
-    unread = np.int64(64)
-    width = np.int64(6) if state.deck >> JOKER else np.int64(5)
+    unread = int64(64)
+    width = int64(6) if state.deck >> JOKER else int64(5)
     ones = np.uint64((1 << width) - 1)
     left = state.deck
-    drawn = np.int64(0)
+    drawn = int64(0)
     for receiver in range(3):
-        drawn = np.int64(0)
-        missing = np.int64(1) if receiver == 2 else np.int64(HAND_SIZE)
+        drawn = int64(0)
+        missing = int64(1) if receiver == 2 else int64(HAND_SIZE)
         while missing > 0:
             if unread < width:
                 word += _GAMMA
                 bits = mix(word)
                 unread = 64
-            bit = left & (np.int64(1) << np.int64(bits & ones))
+            bit = left & (int64(1) << int64(bits & ones))
             left ^= bit
             drawn |= bit
             missing -= bit != 0
@@ -216,7 +216,7 @@ def next_dealer(state: np.record) -> int:
 @kernel
 def is_dealt_right(state: np.record, upcard: int) -> bool:
     """Whether hands and upcard set from outside are 11 different cards of the deck. R2, R5."""
-    zero, one, turned = state.hands[0], state.hands[1], np.int64(1) << upcard
+    zero, one, turned = state.hands[0], state.hands[1], int64(1) << upcard
     return (
         popcount(zero) == HAND_SIZE
         and popcount(one) == HAND_SIZE

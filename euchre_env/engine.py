@@ -121,8 +121,10 @@ def apply_all(states: States, actions: npt.NDArray[np.int64]) -> None:
 
 @kernel
 def apply_and_deal(states: States, actions: npt.NDArray[np.int64]) -> None:
-    """`apply` each row's act (legal, unchecked); a deal or game that it ends is followed at once
-    by the next, so that every row always has an act to do."""
+    """`apply` each row's act (legal, unchecked), then deal where it ended a deal or a game.
+
+    Every row always has an act to do.
+    """
     for i in range(states.shape[0]):
         state = states[i]
         apply(state, actions[i])

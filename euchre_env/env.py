@@ -1,6 +1,6 @@
 """The door for one game: a `gymnasium.Env` on which one agent learns to play two-handed Euchre."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -85,7 +85,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         ValueError: an option has a value that it does not take.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
@@ -102,11 +102,10 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
-                f"render_mode={render_mode!r}: it is None or one of "
-                f"{self.metadata['render_modes']}"
+                f"render_mode={render_mode!r}: it is None or one of {self.metadata['render_modes']}"
             )
         self.render_mode = render_mode
-        self.observation_space = observation_space()
+        self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._tables = Tables(
             1,
@@ -202,11 +201,13 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         self._check_begun()
         return self._tables.masks[0] == 1
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The table as the learner's seat sees it, as text; None without a render mode."""
         self._check_begun()
         if self.render_mode is None:
-            gymnasium.logger.warn('render() draws nothing: make the environment with render_mode="ansi"')
+            gymnasium.logger.warn(
+                'render() draws nothing: make the environment with render_mode="ansi"'
+            )
             return None
         return table_text(self._tables.views[0])
 

@@ -4,7 +4,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from euchre_env.actions import ACTION_NAMES, NAME, NUM_ACTIONS, PASS, Phase, action_list, action_name
+from euchre_env.actions import (
+    ACTION_NAMES,
+    NAME,
+    NUM_ACTIONS,
+    PASS,
+    Phase,
+    action_list,
+    action_name,
+)
 from euchre_env.bidding import bids_of
 from euchre_env.cards import NUM_CARDS, SUIT_WORDS, card_name
 from euchre_env.engine import legal_actions

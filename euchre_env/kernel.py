@@ -20,7 +20,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
@@ -30,6 +30,9 @@ from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+int64: Final = cast("Callable[[Any], int]", np.int64)
+"""NumPy's int64 for kernels: types as the int that it becomes when compiled."""
 
 IS_COMPILED: Final = not numba.config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python functions."""
@@ -104,7 +107,7 @@ def _jit(function: F, decorator: Callable[..., Any]) -> F:
     return compiled
 
 
-_FLAGS: Final = {"nogil": True, "error_model": "numpy", "forceinline": True}
+_FLAGS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 """Inlined always: an array handed to a function that is not costs seven registers a call."""
 
 
@@ -240,7 +243,6 @@ def nth(bits: int, n: int) -> int:
     for _ in range(n):
         bits &= bits - 1
     return lowest(bits)
-
 
 
 @kernel

@@ -148,7 +148,9 @@ def check_scores(scores: Any, target: int) -> tuple[int, int]:
     try:
         zero, one = (int(points) for points in scores)
     except (TypeError, ValueError):
-        raise ValueError(f"scores={scores!r}: they are two numbers, seat 0's and seat 1's") from None
+        raise ValueError(
+            f"scores={scores!r}: they are two numbers, seat 0's and seat 1's"
+        ) from None
     if min(zero, one) < 0 or max(zero, one) >= target:
         raise ValueError(f"scores={scores!r}: before a deal each is 0 to {target - 1}")
     return zero, one
@@ -255,9 +257,7 @@ def parse_position(text: str, rules: Rules | None = None) -> States:
     return states
 
 
-def _parse_view(
-    states: States, deal: str, acts: list[str], seat: int, text: str
-) -> States:
+def _parse_view(states: States, deal: str, acts: list[str], seat: int, text: str) -> States:
     """The view that a text with unknown cards describes.
 
     Any cards that fit stand in for the unknown ones while the acts are done; what the seat cannot

@@ -27,7 +27,7 @@ from euchre_env.cards import (
     RANK_NAMES,
     SUIT_NAMES,
 )
-from euchre_env.kernel import kernel, lowest, popcount, spread
+from euchre_env.kernel import int64, kernel, lowest, popcount, spread
 from euchre_env.rules import BEATS, JOKER_FIXED, OPTION_VALUES
 from euchre_env.state import NO_CARD, NO_SUIT, NOBODY, STATE_DTYPE, States, UpcardPlace
 from euchre_env.views import may_hold
@@ -70,7 +70,7 @@ ABSOLUTE_ACTIONS: Final = np.argsort(RELATIVE_ACTIONS, axis=1)
 def frame_of(view: np.record, is_relative: bool) -> int:
     """The frame in which a deal's suits are named: its turned suit, or `ABSOLUTE`."""
     if is_relative and view.turned_suit != NO_SUIT:
-        return np.int64(view.turned_suit)
+        return int64(view.turned_suit)
     return ABSOLUTE
 
 
@@ -142,8 +142,7 @@ OBSERVATION_FIELDS: Final = (
 _ENDS: Final = np.cumsum([field.width for field in OBSERVATION_FIELDS])
 OBSERVATION_SIZE: Final = int(_ENDS[-1])
 STARTS: Final = {
-    field.name: int(end) - field.width
-    for field, end in zip(OBSERVATION_FIELDS, _ENDS, strict=True)
+    field.name: int(end) - field.width for field, end in zip(OBSERVATION_FIELDS, _ENDS, strict=True)
 }
 """``field name -> offset`` of its first place."""
 OBSERVATION_HIGH: Final = np.repeat(
@@ -269,9 +268,9 @@ def relative_bits(bits: int, frame: int) -> int:
     """A mask of acts, each renamed by the frame."""
     if frame == ABSOLUTE:
         return bits
-    renamed = np.int64(0)
+    renamed = int64(0)
     while bits:
-        renamed |= np.int64(1) << RELATIVE_ACTIONS[frame, lowest(bits)]
+        renamed |= int64(1) << RELATIVE_ACTIONS[frame, lowest(bits)]
         bits &= bits - 1
     return renamed
 
@@ -313,7 +312,7 @@ _RELATIVE_NAMES: Final = ("turned", "twin", "third", "fourth")
 
 
 def _label(label: str, is_relative: bool) -> str:
-    """A place's label with relative suits spelt out: ``JC`` is ``J:turned``, ``C`` is ``turned``."""
+    """A place's label with relative suits spelt out: ``JC`` is ``J:turned``."""
     if not is_relative or label == JOKER_NAME:
         return label
     if label in SUIT_NAMES:
@@ -353,4 +352,3 @@ def decode(observation: npt.ArrayLike, relative: bool = False) -> dict[str, Any]
         else:
             values[field.name] = [labels[place] for place in places]
     return values
-

@@ -150,7 +150,9 @@ class Rules:
     def changed(self) -> dict[str, Any]:
         """The options that differ from the defaults, by name."""
         return {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
         }
 
     def codes(self) -> dict[str, int]:

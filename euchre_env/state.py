@@ -9,7 +9,7 @@ A seat's *view* (``views.blank``) has the same record with all blanked that the 
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -78,8 +78,8 @@ STATE_DTYPE: Final = np.dtype(
 )
 """One game. Rows of this dtype read alike in NumPy, in Numba and under ``NUMBA_DISABLE_JIT=1``."""
 
-States = npt.NDArray[np.record]
-"""An array of games (dtype `STATE_DTYPE`)."""
+States = npt.NDArray[Any]
+"""An array of games (dtype `STATE_DTYPE`), rows read as ``np.record``."""
 
 BLANK_DEAL: Final = {
     "history": NO_ACTION,

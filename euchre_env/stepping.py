@@ -23,7 +23,7 @@ from euchre_env.dealing import (
 )
 from euchre_env.dealing import deal as draw_deal
 from euchre_env.engine import apply, legal_actions, next_deal, start_game, write_mask
-from euchre_env.kernel import IS_COMPILED, call_policy, kernel
+from euchre_env.kernel import IS_COMPILED, call_policy, int64, kernel
 from euchre_env.observation import (
     ABSOLUTE_ACTIONS,
     OBSERVATION_SIZE,
@@ -61,9 +61,9 @@ class Settings(NamedTuple):
     """Address of a compiled opponent, or 0 for one that is asked in batches."""
     seat: int
     """0 or 1, -1 drawn for each episode, 2 self-play."""
-    is_deal: int
-    is_win: int
-    is_relative: int
+    is_deal: bool
+    is_win: bool
+    is_relative: bool
     max_deals: int
     illegal: int
     autoreset: int
@@ -147,7 +147,7 @@ def _play_on(
 @kernel
 def decision_stream(state: np.record) -> np.uint64:
     """The random stream of one decision of an agent: no two of a game are alike."""
-    return substream(state.stream, AGENTS, 16 * np.int64(state.num_draws) + state.num_actions)
+    return substream(state.stream, AGENTS, 16 * int64(state.num_draws) + state.num_actions)
 
 
 @kernel
@@ -158,7 +158,7 @@ def _begin(
     table.episode_reward = 0.0
     seat = settings.seat
     if seat == _RANDOM_SEAT:
-        seat = np.int64(substream(state.stream, SEATS, state.num_draws) >> np.uint64(63))
+        seat = int64(substream(state.stream, SEATS, state.num_draws) >> np.uint64(63))
     table.seat = 0 if seat == _SELF_PLAY else seat
     start_game(state)
     _play_on(state, table, settings, scratch, address)
@@ -168,7 +168,7 @@ def _begin(
 def _show(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     i: int,
     settings: Settings,
     observation: npt.NDArray[np.uint8],
@@ -176,7 +176,7 @@ def _show(
 ) -> None:
     """Write view, observation and mask of a row for the seat that is to see it."""
     state, table = states[i], tables[i]
-    bits = np.int64(0)
+    bits = int64(0)
     if not table.is_pending:
         bits = legal_actions(state)
         if settings.seat == _SELF_PLAY:
@@ -190,7 +190,7 @@ def _show(
 def _show_all(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     observations: npt.NDArray[np.uint8],
     masks: npt.NDArray[np.int8],
@@ -203,7 +203,7 @@ def _show_all(
 def _finish(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     i: int,
     settings: Settings,
     observations: npt.NDArray[np.uint8],
@@ -235,7 +235,7 @@ def _finish(
 @kernel
 def _find_illegal(
     states: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     actions: npt.NDArray[np.int64],
 ) -> int:
@@ -258,7 +258,7 @@ def _is_legal(state: np.record, settings: Settings, action: int) -> bool:
 def _step_rows(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     actions: npt.NDArray[np.int64],
     observations: npt.NDArray[np.uint8],
@@ -267,8 +267,11 @@ def _step_rows(
     scratch: States,
     address: int,
 ) -> int:
-    """Step every row. Returns -1 - i when row i's act is refused (nothing has changed then), else
-    the number of rows that are not finished: they wait for a batched opponent, or it broke.
+    """Step every row.
+
+    Returns:
+        -1 - i when row i's act is refused (nothing has changed then), else the number of rows
+        that are not finished: they wait for a batched opponent, or it broke.
     """
     if settings.illegal == _RAISE:
         refused = _find_illegal(states, tables, settings, actions)
@@ -307,7 +310,7 @@ def _step_rows(
 def _reset_rows(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     rows: npt.NDArray[np.int64],
     observations: npt.NDArray[np.uint8],
@@ -333,7 +336,7 @@ def _reset_rows(
 def _answer_rows(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     rows: npt.NDArray[np.int64],
     actions: npt.NDArray[np.int64],
@@ -363,7 +366,7 @@ def _answer_rows(
 @kernel
 def _ask(
     states: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     rows: npt.NDArray[np.int64],
     asked: States,
     masks: npt.NDArray[np.int8],
@@ -389,7 +392,7 @@ def _set_deal(state: np.record, nondealer: int, dealer: int, upcard: int) -> Non
 def _resume(
     states: States,
     viewed: States,
-    tables: npt.NDArray[np.record],
+    tables: npt.NDArray[Any],
     settings: Settings,
     i: int,
     observations: npt.NDArray[np.uint8],
@@ -403,9 +406,7 @@ def _resume(
     table.is_pending = table.has_ended = table.terminated = table.truncated = False
     seat = settings.seat
     if seat == _RANDOM_SEAT:
-        seat = np.int64(
-            substream(states[i].stream, SEATS, states[i].num_draws) >> np.uint64(63)
-        )
+        seat = int64(substream(states[i].stream, SEATS, states[i].num_draws) >> np.uint64(63))
     table.seat = 0 if seat == _SELF_PLAY else seat
     _play_on(states[i], table, settings, scratch, address)
     if table.status == _READY:
@@ -451,7 +452,7 @@ class Tables:
         suits: Suits = "absolute",
         max_deals: int | None = None,
         illegal: Illegal = "raise",
-        autoreset: Literal["NextStep", "SameStep", "Disabled"] = "Disabled",
+        autoreset: str = "Disabled",
     ) -> None:
         """Check the options; `reset` deals.
 
@@ -463,14 +464,14 @@ class Tables:
         if max_deals is not None and (isinstance(max_deals, bool) or max_deals < 1):
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
         self.rules = rules or Rules()
-        self.opponent = None if opponent is None else registry.resolve_agent(opponent)
+        self.opponent: Any = None if opponent is None else registry.resolve_agent(opponent)
         seat_code = (_RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
             opponent=0,
             seat=_SELF_PLAY if self.opponent is None else seat_code,
-            is_deal=_choice("episode", episode, get_args(Episode)),
-            is_win=_choice("reward", reward, get_args(Reward)),
-            is_relative=_choice("suits", suits, get_args(Suits)),
+            is_deal=_choice("episode", episode, get_args(Episode)) == 1,
+            is_win=_choice("reward", reward, get_args(Reward)) == 1,
+            is_relative=_choice("suits", suits, get_args(Suits)) == 1,
             max_deals=max_deals or 0,
             illegal=_choice("illegal", illegal, get_args(Illegal)),
             autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
@@ -489,7 +490,7 @@ class Tables:
     def _link(self) -> None:
         """What follows from the arrays and from this process; columns are quick to read."""
         self._address = int(self._scratch.ctypes.data)
-        self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names}
+        self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names or ()}
         self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
         address = int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0
         self.settings = self.settings._replace(opponent=address)
@@ -586,7 +587,7 @@ class Tables:
             self._ask_opponent()
         return -1
 
-    def restore(self, states: States, tables: npt.NDArray[np.record]) -> None:
+    def restore(self, states: States, tables: npt.NDArray[Any]) -> None:
         """Take up games and flags that another moment's `states` and `tables` held.
 
         Raises:

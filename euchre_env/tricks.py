@@ -4,7 +4,7 @@ import numpy as np
 
 from euchre_env.actions import Phase
 from euchre_env.cards import HAND_SIZE
-from euchre_env.kernel import kernel
+from euchre_env.kernel import int64, kernel
 from euchre_env.rules import BEATS, DECIDED, EFFECTIVE_SUIT, SUIT_CARDS
 from euchre_env.state import NO_CARD, NOBODY
 
@@ -43,7 +43,7 @@ def play(state: np.record, played_card: int) -> None:
     """Play a legal card: lead it, or complete the trick, whose winner leads next. R14-R16, R18."""
     seat = state.to_act
     led_card = state.led_card
-    bit = np.int64(1) << played_card
+    bit = int64(1) << played_card
     state.hands[seat] ^= bit
     state.played[seat] |= bit
     if led_card < 0:

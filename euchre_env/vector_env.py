@@ -77,7 +77,7 @@ class EuchreVectorEnv(
                 f"render_mode={render_mode!r}: it is None or one of "
                 f"{EuchreEnv.metadata['render_modes']}"
             )
-        mode = getattr(autoreset_mode, "value", autoreset_mode)
+        mode = str(getattr(autoreset_mode, "value", autoreset_mode))
         self._tables = Tables(
             num_envs,
             rules=rules,
@@ -150,9 +150,7 @@ class EuchreVectorEnv(
 
     def step(  # type: ignore[override]
         self, actions: npt.ArrayLike
-    ) -> tuple[
-        npt.NDArray[np.uint8], npt.NDArray[np.float64], Bools, Bools, dict[str, Any]
-    ]:
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], Bools, Bools, dict[str, Any]]:
         """Do an act in every game.
 
         Args:
@@ -201,14 +199,14 @@ class EuchreVectorEnv(
             raise ResetNeeded("call reset() first: nothing is dealt yet")
         return self._tables.masks == 1
 
-    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+    def render(self) -> tuple[str, ...] | None:
         """Every table as its learner's seat sees it, as text; None without a render mode."""
         if not self._tables.is_begun.all():
             raise ResetNeeded("call reset() first: nothing is dealt yet")
         if self.render_mode is None:
             gymnasium.logger.warn('render() draws nothing: make it with render_mode="ansi"')
             return None
-        return tuple(table_text(view) for view in self._tables.views)
+        return tuple(table_text(self._tables.views[row]) for row in range(self.num_envs))
 
     def _own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.copy() if self.copy else array
@@ -236,9 +234,7 @@ class EuchreVectorEnv(
             per_game[name] = value if is_list else [value] * self.num_envs
         return [{name: values[row] for name, values in per_game.items()} for row in rows]
 
-    def _seed(
-        self, seed: int | Sequence[int | None] | None, rows: npt.NDArray[np.int64]
-    ) -> None:
+    def _seed(self, seed: int | Sequence[int | None] | None, rows: npt.NDArray[np.int64]) -> None:
         tables = self._tables
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
@@ -255,7 +251,8 @@ class EuchreVectorEnv(
         chosen = [int(row) for row in rows if seeds[row] is not None]
         if chosen:
             tables.seed(
-                np.array(chosen, dtype=np.int64), [seed for row in chosen if (seed := seeds[row]) is not None]
+                np.array(chosen, dtype=np.int64),
+                [seed for row in chosen if (seed := seeds[row]) is not None],
             )
 
     def _infos(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from euchre_env.actions import HIDDEN_DISCARD, Phase
 from euchre_env.cards import HAND_SIZE, NUM_CARDS, NUM_SUITS
 from euchre_env.dealing import AGENTS, DEALS, as_streams, below, substream
-from euchre_env.kernel import as_pointer, kernel, nth, popcount
+from euchre_env.kernel import as_pointer, int64, kernel, nth, popcount
 from euchre_env.rules import SUIT_CARDS
 from euchre_env.state import MAX_ACTIONS, NO_CARD, NOBODY, STATE_DTYPE, States, UpcardPlace
 
@@ -62,10 +62,10 @@ def blank_into(state: np.record, seat: int, views: States, i: int) -> None:
     view.stream = 0
     view.num_draws = 0
     other = 1 - seat
-    known = np.int64(0)
+    known = int64(0)
     if state.dealer == other and state.upcard_place == _TAKEN:
         if state.phase == _DISCARD or not state.discard_upcard:
-            known = state.hands[other] & (np.int64(1) << state.upcard)
+            known = state.hands[other] & (int64(1) << state.upcard)
         if state.discard != NO_CARD:
             view.discard = NO_CARD
             view.history[discard_place(state)] = HIDDEN_DISCARD
@@ -85,9 +85,9 @@ def hand_size(view: np.record, seat: int) -> int:
 def unseen(view: np.record) -> int:
     """The cards, a mask, that the seat of a view cannot place: the other's, laid away or stock."""
     seat = view.seat
-    seen = view.hands[seat] | view.played[0] | view.played[1] | (np.int64(1) << view.upcard)
+    seen = view.hands[seat] | view.played[0] | view.played[1] | (int64(1) << view.upcard)
     if view.discard != NO_CARD:
-        seen |= np.int64(1) << view.discard
+        seen |= int64(1) << view.discard
     return view.deck & ~seen
 
 
@@ -103,7 +103,7 @@ def may_hold(view: np.record) -> int:
         return 0
     held = unseen(view)
     if view.upcard_place == _TAKEN and view.dealer == other:
-        held |= (np.int64(1) << view.upcard) & ~view.played[other]
+        held |= (int64(1) << view.upcard) & ~view.played[other]
     for suit in range(NUM_SUITS):
         if view.voids[other] >> suit & 1:
             held &= ~SUIT_CARDS[view.trump, suit]
@@ -113,10 +113,10 @@ def may_hold(view: np.record) -> int:
 @kernel
 def _draw(pool: int, num: int, word: np.uint64) -> int:
     """``num`` cards of a pool, every choice as likely, by a random stream."""
-    drawn = np.int64(0)
+    drawn = int64(0)
     for k in range(num):
         left = pool & ~drawn
-        drawn |= np.int64(1) << nth(left, below(substream(word, DEALS, k), popcount(left)))
+        drawn |= int64(1) << nth(left, below(substream(word, DEALS, k), popcount(left)))
     return drawn
 
 
@@ -139,13 +139,13 @@ def _fill_into(view: np.record, stream: np.uint64, states: States, i: int) -> No
         known = view.hands[other]
         state.hands[other] = known | _draw(may_hold(view) & ~known, size - popcount(known), word)
         return
-    upcard = np.int64(1) << view.upcard
+    upcard = int64(1) << view.upcard
     held = may_hold(view)
     others = held & ~upcard
     hidden = unseen(view)
     if view.discard_upcard and not view.played[other] & upcard:
         # weigh: upcard in hand and any other card laid away, or the upcard itself laid away
-        in_hand = np.int64(0)
+        in_hand = int64(0)
         if held & upcard:
             in_hand = COMBINATIONS[popcount(others), size - 1] * (popcount(hidden) - size + 1)
         laid_away = COMBINATIONS[popcount(others), size]

@@ -166,7 +166,21 @@ def test_seeded_alike_dealt_alike(seed: int, rules: Rules) -> None:
     assert one.tobytes() == two.tobytes()
 
 
-SEEDS = [0, 1, 2, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 2**65, 2**128, 10**40]
+SEEDS = [
+    0,
+    1,
+    2,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**63,
+    2**64 - 1,
+    2**64,
+    2**64 + 1,
+    2**65,
+    2**128,
+    10**40,
+]
 
 
 def test_seeds_far_apart_and_close_by_all_differ() -> None:

@@ -49,38 +49,25 @@ def test_tables_are_those_of_the_code(page):
 
 
 def test_every_table_stands_in_a_page():
-    text = "".join(
-        (ROOT / page).read_text(encoding="utf-8") for page in print_tables.PAGES
-    )
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in print_tables.PAGES)
     assert set(re.findall(r"<!-- table: (\w+) -->", text)) == set(print_tables.TABLES)
 
 
 def test_a_printed_table_has_every_place_of_the_observation():
-    rows = [
-        row.split("|") for row in print_tables.observation_table().splitlines()[2:-1]
-    ]
+    rows = [row.split("|") for row in print_tables.observation_table().splitlines()[2:-1]]
     places = np.concatenate([int(row[2]) + np.arange(int(row[3])) for row in rows])
-    assert [row[1].strip(" `") for row in rows] == [
-        field.name for field in OBSERVATION_FIELDS
-    ]
+    assert [row[1].strip(" `") for row in rows] == [field.name for field in OBSERVATION_FIELDS]
     np.testing.assert_array_equal(places, np.arange(OBSERVATION_SIZE))
 
 
 def test_each_rule_stands_once_in_the_rule_book():
-    assert re.findall(r"^\*\*(R\d+) ", RULES, re.M) == [
-        f"R{number}" for number in range(1, 23)
-    ]
+    assert re.findall(r"^\*\*(R\d+) ", RULES, re.M) == [f"R{number}" for number in range(1, 23)]
 
 
 def test_each_option_stands_once_in_the_rule_book_with_its_values():
     text = RULES.replace("·\n", "· ")
-    told = re.findall(
-        r"`(\w+)`: ((?:`[^`]+`(?:, )?(?: \([^)]*\),? ?)?)+)", text.replace("\n", " ")
-    )
-    options = {
-        name: re.findall(r"`([^`]+)`", re.sub(r" \([^)]*\)", "", vs))
-        for name, vs in told
-    }
+    told = re.findall(r"`(\w+)`: ((?:`[^`]+`(?:, )?(?: \([^)]*\),? ?)?)+)", text.replace("\n", " "))
+    options = {name: re.findall(r"`([^`]+)`", re.sub(r" \([^)]*\)", "", vs)) for name, vs in told}
     assert len(told) == len(options)
     assert options.pop("target_score") == ["10"]
     defaults = Rules()
@@ -102,11 +89,7 @@ def test_every_rule_number_that_the_code_cites_exists():
         *ROOT.glob("agents/*.py"),
         *ROOT.glob("tests/**/*.py"),
     ]
-    cited = {
-        int(n)
-        for path in sources
-        for n in re.findall(r"\bR(\d+)\b", path.read_text("utf-8"))
-    }
+    cited = {int(n) for path in sources for n in re.findall(r"\bR(\d+)\b", path.read_text("utf-8"))}
     assert cited
     assert cited <= set(range(1, 23))
 

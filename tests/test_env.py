@@ -168,9 +168,7 @@ def test_self_play_shows_whoever_is_to_act_and_pays_who_acted():
 
 def test_an_illegal_act_is_refused_in_the_games_words_and_changes_nothing():
     env = EuchreEnv(opponent=None)
-    env.reset(
-        seed=0, options={"position": f"{DEAL} d1 0-0 order_up,take,discard:9C,JH,9H,JD,QH"}
-    )
+    env.reset(seed=0, options={"position": f"{DEAL} d1 0-0 order_up,take,discard:9C,JH,9H,JD,QH"})
     before = pickle.dumps(env._tables.states)
     observation = env._tables.observations.copy()
     for action, words in [
@@ -187,7 +185,7 @@ def test_an_illegal_act_is_refused_in_the_games_words_and_changes_nothing():
         assert pickle.dumps(env._tables.states) == before
         assert (env._tables.observations == observation).all()
     env.step(card_number("AH"))
-    with pytest.raises(InvalidAction, match=r"AS may not be played: hearts were led and you hold KH"):
+    with pytest.raises(InvalidAction, match=r"AS may not be played: hearts were led and you .* KH"):
         env.step(card_number("AS"))
 
 
@@ -196,9 +194,7 @@ def test_the_error_quotes_the_position_without_hidden_cards():
     env.reset(options={"deal": DEAL, "dealer": 1})
     with pytest.raises(InvalidAction) as caught:
         env.step(ACCEPT)
-    assert "JHJDAH9STC" in str(caught.value).replace("9SJDAHJHTC", "JHJDAH9STC") or "??" in str(
-        caught.value
-    )
+    assert "??????????" in str(caught.value)
     for hidden in ("KH", "QH", "AS", "KC", "9C"):
         assert hidden not in str(caught.value).partition("position:")[2]
 
@@ -356,7 +352,8 @@ class FirstAct:
 
 @pytest.mark.parametrize("rules", RULES, ids=repr)
 def test_any_object_that_acts_is_an_opponent(rules):
-    assert sum(terminated for _, _, terminated, *_ in play(EuchreEnv(rules=rules, opponent=FirstAct()), 600)) > 2
+    env = EuchreEnv(rules=rules, opponent=FirstAct())
+    assert sum(terminated for _, _, terminated, *_ in play(env, 600)) > 2
 
 
 class Batched:
@@ -436,7 +433,7 @@ def test_saved_at_any_act_the_rest_of_the_game_is_the_same(rules, save):
         if save == "deepcopy":
             twin = copy.deepcopy(env)
         elif save == "pickle":
-            twin = pickle.loads(pickle.dumps(env))  # noqa: S301 - our own bytes, of this process
+            twin = pickle.loads(pickle.dumps(env))
         else:
             twin = EuchreEnv(rules=rules)
             twin.set_state(env.get_state())

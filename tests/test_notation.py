@@ -276,16 +276,16 @@ def test_scores_up_to_one_below_the_target_are_taken() -> None:
     assert notation.check_scores((0, 0), 1) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in WRONG_POSITIONS if name.startswith("view: ")]
-)
+@pytest.mark.parametrize("name", [name for name in WRONG_POSITIONS if name.startswith("view: ")])
 def test_the_error_for_a_view_shows_no_card_that_the_text_hides(name: str) -> None:
     """Stand-ins for hidden cards are nobody's knowledge: no error may tell them as facts."""
     text = WRONG_POSITIONS[name]
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - what it must not say is checked below
         parse_position(text)
     said = str(caught.value).replace(repr(text), "")
-    shown = set(re.findall(r"\b(?:[789TJQKA][CDHS]|JK)\b", re.sub(r"([789TJQKA][CDHS])", r" \1 ", said)))
+    shown = set(
+        re.findall(r"\b(?:[789TJQKA][CDHS]|JK)\b", re.sub(r"([789TJQKA][CDHS])", r" \1 ", said))
+    )
     named = set(re.findall(r"[789TJQKA][CDHS]|JK", text))
     assert shown <= named, said
 

@@ -73,11 +73,7 @@ def test_importing_compiles_nothing():
 
 
 def test_the_version_is_said_once():
-    assert (
-        euchre_env.__version__
-        == version("euchre-env")
-        == PYPROJECT["project"]["version"]
-    )
+    assert euchre_env.__version__ == version("euchre-env") == PYPROJECT["project"]["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## (\S+)", changelog, re.M)
     assert newest is not None
@@ -105,11 +101,7 @@ def test_public_names_exist_and_are_told_about():
 @pytest.mark.parametrize("extra", ["train", "dev", "bench", None])
 def test_every_requirement_is_pinned_by_the_constraints(extra):
     project = PYPROJECT["project"]
-    wanted = (
-        project["dependencies"]
-        if extra is None
-        else project["optional-dependencies"][extra]
-    )
+    wanted = project["dependencies"] if extra is None else project["optional-dependencies"][extra]
     pinned = {
         _normal(line.partition("==")[0])
         for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
