@@ -61,7 +61,8 @@ def _cache_folder(package: str) -> str:
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir(_OWN_PACKAGE)
-    return os.path.join(root, f"{package}-{digest.hexdigest()[:16]}")
+    checked = "-checked" if numba.config.BOUNDSCHECK else ""  # other code from the same sources
+    return os.path.join(root, f"{package}-{digest.hexdigest()[:16]}{checked}")
 
 
 class _SayOnce(event.Listener):

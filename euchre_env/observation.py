@@ -38,8 +38,8 @@ ABSOLUTE: Final = NUM_SUITS
 """The frame in which every suit keeps its number; frames 0..3 are those of a turned suit."""
 
 
-def _relative_suits() -> npt.NDArray[np.int8]:
-    frames = np.tile(np.arange(NUM_SUITS, dtype=np.int8), (NUM_SUITS + 1, 1))
+def _relative_suits() -> npt.NDArray[np.int64]:
+    frames = np.tile(np.arange(NUM_SUITS), (NUM_SUITS + 1, 1))
     for turned in range(NUM_SUITS):
         rest = [suit for suit in range(NUM_SUITS) if suit not in (turned, 3 - turned)]
         frames[turned, [turned, 3 - turned, *rest]] = range(NUM_SUITS)
@@ -47,7 +47,7 @@ def _relative_suits() -> npt.NDArray[np.int8]:
 
 
 RELATIVE_SUITS: Final = _relative_suits()
-"""``[frame, suit] -> relative suit``. int8, shape (5, 4)."""
+"""``[frame, suit] -> relative suit``. int64, shape (5, 4)."""
 
 
 def _relative_actions() -> npt.NDArray[np.int64]:
@@ -188,7 +188,7 @@ def _write_plays(view: np.record, frame: int, row: npt.NDArray[np.uint8]) -> Non
     for i in range(0, num_plays, 2):
         trick = i // 2
         led = view.history[first + i]
-        lead_is_other = leader ^ seat
+        lead_is_other = int64(leader ^ seat)
         row[_LEADS + HAND_SIZE * lead_is_other + trick] = 1
         row[_PLAYS + NUM_CARDS * lead_is_other + RELATIVE_ACTIONS[frame, led]] = trick + 1
         if i + 1 < num_plays:
@@ -202,14 +202,14 @@ def _write_plays(view: np.record, frame: int, row: npt.NDArray[np.uint8]) -> Non
 
 @kernel
 def _write_rules(view: np.record, frame: int, row: npt.NDArray[np.uint8]) -> None:
-    row[_LOWEST_RANK + view.lowest_rank] = 1
+    row[_LOWEST_RANK + int64(view.lowest_rank)] = 1
     row[_JOKER] = view.joker
     row[_PICKUP] = view.order_up_pickup
     row[_DISCARD_UPCARD] = view.discard_upcard
-    row[_TURNED_DOWN + view.allow_turned_down_suit] = 1
+    row[_TURNED_DOWN + int64(view.allow_turned_down_suit)] = 1
     row[_STICK] = view.stick_the_dealer
     row[_REDEAL] = view.redeal_dealer
-    row[_JOKER_UP + view.joker_turned_up] = 1
+    row[_JOKER_UP + int64(view.joker_turned_up)] = 1
     if view.joker_turned_up == JOKER_FIXED:
         row[_FIXED_SUIT + RELATIVE_SUITS[frame, view.joker_fixed_suit]] = 1
     row[_STOP] = view.stop_when_decided
@@ -240,26 +240,26 @@ def encode_into(view: np.record, is_relative: bool, row: npt.NDArray[np.uint8]) 
     else:
         row[_TRUMP + RELATIVE_SUITS[frame, view.trump]] = 1
         _write_plays(view, frame, row)
-    row[_MAKER + (2 if view.maker == NOBODY else view.maker ^ seat)] = 1
+    row[_MAKER + (2 if view.maker == NOBODY else int64(view.maker ^ seat))] = 1
     for other in range(2):  # 0: this seat, 1: the other
         who = seat ^ other
-        row[_WON + (HAND_SIZE + 1) * other + view.tricks[who]] = 1
+        row[_WON + (HAND_SIZE + 1) * other + int64(view.tricks[who])] = 1
         if view.voids[who]:
             for suit in range(NUM_SUITS):
                 if view.voids[who] >> suit & 1:
                     row[_VOIDS + NUM_SUITS * other + RELATIVE_SUITS[frame, suit]] = 1
-        needed = view.target_score - view.scores[who]
+        needed = int64(view.target_score) - int64(view.scores[who])
         if needed > 0:
             row[_NEED + NEEDED_CAP * other + min(needed, NEEDED_CAP) - 1] = 1
         row[_SCORES + other] = min(view.scores[who], 255)
     row[_TARGET] = min(view.target_score, 255)
-    row[_PHASE + view.phase] = 1
+    row[_PHASE + int64(view.phase)] = 1
     row[_DEALS] = view.dealer == seat
     passes = 0
     while passes < 4 and view.history[passes] == PASS:
         passes += 1
     row[_PASSES + passes] = 1
-    row[_PLACE + view.upcard_place] = 1
+    row[_PLACE + int64(view.upcard_place)] = 1
     _write_rules(view, frame, row)
 
 
