@@ -14,7 +14,7 @@ from euchre_env.notation import format_position
 from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_HIGH, frame_of
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
-from euchre_env.stepping import (
+from euchre_env.tables import (
     Episode,
     Illegal,
     Reward,

@@ -19,8 +19,8 @@ from euchre_env.env import EuchreEnv, checked_options, observation_space, refusa
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
 from euchre_env.state import States
-from euchre_env.stepping import (
-    AUTORESET_MODES,
+from euchre_env.stepping import AUTORESET_MODES
+from euchre_env.tables import (
     Episode,
     Illegal,
     Reward,

@@ -21,7 +21,7 @@ from euchre_env.cards import card_list
 from euchre_env.dealing import lay_out, seed_streams, seed_word
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.rules import OPTION_VALUES, Rules
-from euchre_env.state import States, UpcardPlace, new_states
+from euchre_env.state import MAX_ACTIONS, States, UpcardPlace, new_states
 
 TARGETS = (1, 2, 5, 10, 15)
 STEPS = 50
@@ -124,35 +124,48 @@ def sample(num: int, seed: int = 0) -> States:
     return flat[np.concatenate(chosen)].copy()
 
 
-def at_phase_start(row: np.record) -> States:
-    """The deal of a row before its first act, set up anew from the hands that were dealt."""
-    states = new_states(1)
-    fresh = states[0]
+def hands_dealt(rows: States) -> npt.NDArray[np.int64]:
+    """The five cards that each seat was dealt, masks of shape (n, 2), from full states."""
+    hands: npt.NDArray[np.int64] = rows["hands"] | rows["played"]
+    one, places = np.int64(1), np.arange(len(rows))
+    took = rows["upcard_place"] == UpcardPlace.TAKEN
+    laid_away = took & (rows["discard"] >= 0)
+    upcard = np.where(took, one << np.maximum(rows["upcard"], 0).astype(np.int64), 0)
+    discard = np.where(laid_away, one << np.maximum(rows["discard"], 0).astype(np.int64), 0)
+    hands[places, rows["dealer"]] |= discard
+    hands[places, rows["dealer"]] &= ~upcard
+    return hands
+
+
+def laid_out(rows: States) -> States:
+    """The deals of full states before their first act, set up anew from the hands dealt."""
+    states = new_states(len(rows))
     for name in (*OPTION_VALUES, "target_score", "deck", "stream", "num_draws", "dealer"):
-        fresh[name] = row[name]
-    fresh["scores"] = row["scores"] - row["points"]
-    fresh["deal_number"] = row["deal_number"] - 1
-    fresh["hands"] = [hand_dealt(row, seat) for seat in (0, 1)]
-    lay_out(fresh, int(row["upcard"]))
+        states[name] = rows[name]
+    states["scores"] = rows["scores"] - rows["points"]
+    states["deal_number"] = rows["deal_number"] - 1
+    states["hands"] = hands_dealt(rows)
+    for state, upcard in zip(states, rows["upcard"].tolist(), strict=True):
+        lay_out(state, upcard)
     return states
 
 
-def hand_dealt(row: np.record, seat: int) -> int:
-    """The five cards that a seat was dealt, a mask, from a full state."""
-    hand = int(row["hands"][seat]) | int(row["played"][seat])
-    if seat == row["dealer"] and row["upcard_place"] == UpcardPlace.TAKEN:
-        if row["discard"] >= 0:
-            hand |= 1 << int(row["discard"])
-        hand &= ~(1 << int(row["upcard"]))
-    return hand
-
-
-def replayed(row: np.record) -> States:
-    """The row once more, reached from its deal by its own history."""
-    states = at_phase_start(row)
-    for action in row["history"][: row["num_actions"]].tolist():
-        engine.apply(states[0], action)
+def replayed(rows: States) -> States:
+    """Full states once more, each reached from its deal by its own history."""
+    states = laid_out(rows)
+    for count in range(MAX_ACTIONS):
+        left = np.flatnonzero(rows["num_actions"] > count)
+        if len(left):
+            part = states[left]
+            engine.apply_all(part, rows["history"][left, count].astype(np.int64))
+            states[left] = part
     return states
+
+
+def differing(one: States, other: States, but: Sequence[str] = ()) -> list[str]:
+    """The fields in which two arrays of games differ."""
+    names = [name for name in one.dtype.names or () if name not in but]
+    return [name for name in names if (one[name] != other[name]).any()]
 
 
 def hands_of(cards: int, size: int) -> list[int]:

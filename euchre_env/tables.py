@@ -1,0 +1,321 @@
+"""n environments in one object: options, games, what is shown, and the opponent they ask.
+
+Both environments are thin doors around `Tables`: the single one holds one row, the vector one n.
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from euchre_env import notation, registry, views
+from euchre_env.actions import NUM_ACTIONS
+from euchre_env.dealing import deal as draw_deal
+from euchre_env.dealing import seed_streams, seed_word
+from euchre_env.kernel import IS_COMPILED
+from euchre_env.observation import OBSERVATION_SIZE
+from euchre_env.rules import Rules
+from euchre_env.state import STATE_DTYPE, States, new_states
+from euchre_env.stepping import (
+    AUTORESET_MODES,
+    BROKEN,
+    DEAL_OVER,
+    DONE,
+    RANDOM_SEAT,
+    SELF_PLAY,
+    TABLE_DTYPE,
+    WAITING,
+    Arrays,
+    Settings,
+    answer_rows,
+    ask,
+    reset_rows,
+    resume,
+    set_deal,
+    show_all,
+    start_rows,
+    step_rows,
+)
+
+Episode = Literal["game", "deal"]
+Reward = Literal["points", "win"]
+Seat = Literal["random", 0, 1]
+Suits = Literal["absolute", "relative"]
+Illegal = Literal["raise", "penalise", "end"]
+
+
+def _choice(name: str, value: Any, allowed: tuple[Any, ...]) -> int:
+    """The place of an option's value among those allowed, or a clear error."""
+    for place, known in enumerate(allowed):
+        if value == known and isinstance(value, bool) == isinstance(known, bool):
+            return place
+    raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, allowed))}")
+
+
+class OpponentError(RuntimeError):
+    """An opponent answered with acts that are not legal, or not acts at all."""
+
+
+class Tables:
+    """n environments: their games, what their learners see, and the opponent they play.
+
+    Attributes:
+        states: the games, shape (n,). Hidden cards are in here: nothing above the doors reads it.
+        views: what each learner sees, shape (n,).
+        tables: rewards and flags, dtype `TABLE_DTYPE`, shape (n,).
+        columns: ``tables`` by field; seen: some fields of ``views``.
+        observations: uint8, shape (n, OBSERVATION_SIZE); overwritten at every step.
+        masks: int8, shape (n, 42), 1 = legal; overwritten at every step.
+        final_observations: uint8, shape (n, OBSERVATION_SIZE); rows that ended in a same-step
+            reset.
+    """
+
+    def __init__(
+        self,
+        num: int,
+        *,
+        rules: Rules | None = None,
+        opponent: Any = "novice",
+        episode: Episode = "game",
+        reward: Reward = "points",
+        seat: Seat = "random",
+        suits: Suits = "absolute",
+        max_deals: int | None = None,
+        illegal: Illegal = "raise",
+        autoreset: str = "Disabled",
+    ) -> None:
+        """Check the options; `reset` deals.
+
+        Raises:
+            ValueError: an option has a value that it does not take.
+        """
+        if rules is not None and not isinstance(rules, Rules):
+            raise ValueError(f"rules={rules!r}: they are a Rules object, like Rules.british()")
+        if max_deals is not None and (isinstance(max_deals, bool) or max_deals < 1):
+            raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
+        self.rules = rules or Rules()
+        self.opponent: Any = None if opponent is None else registry.resolve_agent(opponent)
+        seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
+        self.settings = Settings(
+            opponent=0,
+            seat=SELF_PLAY if self.opponent is None else seat_code,
+            is_deal=_choice("episode", episode, get_args(Episode)) == 1,
+            is_win=_choice("reward", reward, get_args(Reward)) == 1,
+            is_relative=_choice("suits", suits, get_args(Suits)) == 1,
+            max_deals=max_deals or 0,
+            illegal=_choice("illegal", illegal, get_args(Illegal)),
+            autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
+        )
+        self.states = new_states(num, self.rules)
+        self.views = np.empty(num, dtype=STATE_DTYPE)
+        self.tables = np.zeros(num, dtype=TABLE_DTYPE)
+        self.observations = np.zeros((num, OBSERVATION_SIZE), dtype=np.uint8)
+        self.masks = np.zeros((num, NUM_ACTIONS), dtype=np.int8)
+        self.final_observations = np.zeros((num, OBSERVATION_SIZE), dtype=np.uint8)
+        self.is_seeded = np.zeros(num, dtype=np.bool_)
+        self.is_begun = np.zeros(num, dtype=np.bool_)
+        self._scratch = np.empty(1, dtype=STATE_DTYPE)
+        self._link()
+
+    def _link(self) -> None:
+        """What follows from the arrays and from this process; columns are quick to read."""
+        self._arrays = Arrays(
+            self.states,
+            self.views,
+            self.tables,
+            self.observations,
+            self.masks,
+            self.final_observations,
+            self._scratch,
+            int(self._scratch.ctypes.data),
+        )
+        self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names or ()}
+        self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
+        address = int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0
+        self.settings = self.settings._replace(opponent=address)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what `_link` makes: columns are windows, and addresses are one process's."""
+        kept = {k: v for k, v in self.__dict__.items() if k not in ("columns", "seen", "_arrays")}
+        return {**kept, "settings": self.settings._replace(opponent=0)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take up the arrays, with the opponent's address of this process."""
+        self.__dict__.update(state)
+        self._link()
+
+    @property
+    def is_self_play(self) -> bool:
+        """Whether the caller acts for both seats."""
+        return self.settings.seat == SELF_PLAY
+
+    def __len__(self) -> int:
+        """How many games."""
+        return len(self.states)
+
+    def seed(self, rows: npt.NDArray[np.int64], seeds: list[int]) -> None:
+        """Give rows their random streams."""
+        chosen = self.states[rows]
+        seed_streams(chosen, np.array([seed_word(seed) for seed in seeds], dtype=np.uint64))
+        self.states[rows] = chosen
+        self.is_seeded[rows] = True
+
+    def reset(self, rows: npt.NDArray[np.int64]) -> None:
+        """Begin a new episode in the rows given, from their random streams."""
+        unfinished = reset_rows(self._arrays, self.settings, rows)
+        self.is_begun[rows] = True
+        if unfinished:
+            self._ask_opponent()
+
+    def reset_to(self, row: int, start: States) -> None:
+        """Begin an episode in a row from a position instead of a drawn deal.
+
+        Args:
+            row: which environment.
+            start: one full state; its random stream is replaced by the row's own.
+
+        Raises:
+            ValueError: the position leaves the learner nothing to do. Nothing has changed then.
+        """
+        if start[0]["phase"] >= DEAL_OVER:
+            raise ValueError(
+                f"the deal is over in the position {notation.format_position(start[0])!r}"
+            )
+        before = self.states[row].copy(), self.tables[row].copy()
+        begun = start[0].copy()
+        for name in ("stream", "num_draws"):
+            begun[name] = self.states[row][name]
+        self.states[row] = begun
+        unfinished = resume(self._arrays, row, self.settings)
+        if unfinished:
+            self._ask_opponent()
+        if self.tables[row]["status"] == DONE:
+            self.states[row], self.tables[row] = before
+            raise ValueError(
+                "the position leaves the learner nothing to do: "
+                f"{notation.format_position(start[0])!r}"
+            )
+        self.is_begun[row] = True
+
+    def step(self, actions: npt.NDArray[np.int64]) -> int:
+        """Step every row.
+
+        Args:
+            actions: int64, shape (n,), contiguous.
+
+        Returns:
+            -1, or the row whose act was refused; nothing has changed then.
+
+        Raises:
+            OpponentError: the opponent's answer was no legal act.
+        """
+        unfinished = step_rows(self._arrays, self.settings, actions)
+        if unfinished < 0:
+            return -1 - int(unfinished)
+        if unfinished:
+            self._ask_opponent()
+        return -1
+
+    def restore(self, states: States, tables: npt.NDArray[Any]) -> None:
+        """Take up games and flags that another moment's `states` and `tables` held.
+
+        Raises:
+            ValueError: they are of another number of games, or of games under other rules.
+        """
+        if states.shape != self.states.shape or tables.shape != self.tables.shape:
+            raise ValueError(f"a saved state of {len(states)} games does not fit {len(self)}")
+        if Rules.from_codes(states[0]) != self.rules:
+            raise ValueError(f"saved under {Rules.from_codes(states[0])!r}, not {self.rules!r}")
+        self.states[:] = states
+        self.tables[:] = tables
+        show_all(self._arrays, self.settings)
+        self.is_seeded[:] = self.is_begun[:] = True
+
+    def _ask_opponent(self) -> None:
+        """Ask a batched opponent for its acts; where it fails, only a reset helps."""
+        try:
+            self._ask_until_none_waits()
+        except BaseException:
+            self.is_begun[:] = False
+            raise
+
+    def _ask_until_none_waits(self) -> None:
+        status = self.columns["status"]
+        broken = np.flatnonzero(status == BROKEN)
+        if len(broken):
+            raise self._opponent_error(int(broken[0]), "an act that is not legal")
+        rows = np.flatnonzero(status == WAITING)
+        while len(rows):
+            asked = np.empty(len(rows), dtype=STATE_DTYPE)
+            masks = np.empty((len(rows), NUM_ACTIONS), dtype=np.int8)
+            streams = np.empty(len(rows), dtype=np.uint64)
+            ask(self._arrays, rows, asked, masks, streams)
+            answers = np.asarray(self.opponent.act(asked, masks.copy(), streams))
+            self._check_answers(rows, answers, masks)
+            answer_rows(self._arrays, self.settings, rows, answers.astype(np.int64))
+            rows = np.flatnonzero(status == WAITING)
+
+    def _check_answers(
+        self, rows: npt.NDArray[np.int64], answers: npt.NDArray[Any], masks: npt.NDArray[np.int8]
+    ) -> None:
+        if answers.shape != rows.shape or not np.issubdtype(answers.dtype, np.integer):
+            raise OpponentError(
+                f"the opponent {self._opponent_name()} answered {len(rows)} views with an array "
+                f"of shape {answers.shape} and dtype {answers.dtype}: "
+                "one whole number a view is wanted"
+            )
+        in_range = (answers >= 0) & (answers < NUM_ACTIONS)
+        legal = in_range & (masks[np.arange(len(rows)), np.where(in_range, answers, 0)] == 1)
+        if not legal.all():
+            k = int(np.flatnonzero(~legal)[0])
+            raise self._opponent_error(int(rows[k]), f"the act {answers[k]}, which is not legal")
+
+    def _opponent_name(self) -> str:
+        return str(getattr(self.opponent, "name", type(self.opponent).__name__))
+
+    def _opponent_error(self, row: int, what: str) -> OpponentError:
+        seen = views.blank(self.states[row : row + 1], 1 - int(self.tables[row]["seat"]))
+        return OpponentError(
+            f"the opponent {self._opponent_name()} answered with {what}, in the position "
+            f"{notation.format_position(seen[0])!r}"
+        )
+
+
+def set_position(
+    template: States, *, deal: Any = None, dealer: Any = None, scores: Any = None,
+    position: Any = None,
+) -> States:  # fmt: skip
+    """A full state set up from the options of ``reset``; what is not given is drawn.
+
+    Args:
+        template: one row with rules and random stream; not changed.
+        deal: text ``nondealer/dealer/upcard`` (see ``docs/notation.md``), or the three as card
+            numbers.
+        dealer: the seat that deals.
+        scores: points of seat 0 and seat 1 before the deal.
+        position: a whole position as one line of text; excludes the other three.
+
+    Returns:
+        One full state, shape (1,).
+
+    Raises:
+        ValueError: something means nothing; it is quoted.
+    """
+    if position is not None:
+        if deal is not None or dealer is not None or scores is not None:
+            raise ValueError("options: a position says deal, dealer and scores already")
+        return notation.parse_position(str(position), rules=Rules.from_codes(template[0]))
+    states = template[:1].copy()
+    start_rows(states)
+    state = states[0]
+    if scores is not None:
+        states["scores"][0] = notation.check_scores(scores, int(state["target_score"]))
+    if dealer is not None:
+        if isinstance(dealer, bool) or dealer not in (0, 1):
+            raise ValueError(f"dealer={dealer!r}: the dealer is seat 0 or seat 1")
+        states["dealer"][0] = dealer
+    if deal is None:
+        draw_deal(state)
+    else:
+        set_deal(state, *notation.read_deal(deal, Rules.from_codes(state)))
+    return states
