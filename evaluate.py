@@ -276,7 +276,7 @@ def _play_on(
             if addresses[agent] == 0:
                 asked[i] = agent
                 break
-            blank_into(state, state.to_act, scratch, 0)
+            blank_into(state, state.to_act, scratch[0])
             bits = legal_actions(state)
             stream = _act_stream(state, keys[i])
             action = call_policy(addresses[agent], scratch_address, bits, stream)

@@ -74,9 +74,9 @@ class Args:
     """acts in every game between two updates"""
     batch_size: int = 4096
     """acts in a gradient step"""
-    epochs: int = 3
+    epochs: int = 2
     """how often an update goes through the acts of its games"""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     """Adam's step size at the start; goes down in a line to 0"""
     entropy: float = 0.02
     """reward for keeping several acts likely, at the start; goes down in a line to 0"""
@@ -86,7 +86,7 @@ class Args:
     """how far one update may move the probability of an act"""
     trunk: tuple[int, ...] = (256,)
     """sizes of the layers that policy and value share"""
-    heads: tuple[int, ...] = (256,)
+    heads: tuple[int, ...] = (128,)
     """sizes of the layers that policy and value each have on top"""
     activation: Literal["relu", "tanh"] = "relu"
     """between layers"""

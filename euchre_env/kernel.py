@@ -174,6 +174,17 @@ if IS_COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
+    def copy_row(typingctx: Any, target: Any, source: Any) -> Any:
+        """Overwrite a row of a structured array by another of the same dtype."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            size = context.get_constant(types.intp, signature.args[0].size)
+            cgutils.raw_memcpy(builder, args[0], args[1], size, 1)
+            return context.get_dummy_value()
+
+        return types.void(target, source), codegen
+
+    @intrinsic
     def store_bytes(typingctx: Any, row: Any, start: Any, word: Any) -> Any:
         """Write a 64-bit word as eight numbers of a contiguous array, in one store."""
 
@@ -224,6 +235,11 @@ else:
     def lowest(bits: int) -> int:
         """Number of the lowest bit set in a 64-bit integer that is not 0."""
         return (int(bits) & -int(bits)).bit_length() - 1
+
+    def copy_row(target: np.record, source: np.record) -> None:
+        """Overwrite a row of a structured array by another of the same dtype."""
+        for name in target.dtype.names or ():
+            target[name] = source[name]
 
     def store_bytes(row: npt.NDArray[Any], start: int, word: int) -> None:
         """Write a 64-bit word as eight numbers of a contiguous array."""

@@ -15,7 +15,7 @@ from euchre_env.engine import apply, legal_actions, next_deal, start_game, write
 from euchre_env.kernel import call_policy, int64, kernel
 from euchre_env.observation import ABSOLUTE_ACTIONS, encode_into, frame_of, relative_bits
 from euchre_env.state import NOBODY, States
-from euchre_env.views import blank_into
+from euchre_env.views import blank_into, row_at
 
 AUTORESET_MODES: Final = ("NextStep", "SameStep", "Disabled")
 """Values of Gymnasium's ``AutoresetMode``, in the order of the codes that kernels use."""
@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     max_deals: int
     illegal: int
     autoreset: int
+    scratch: int
+    """Address of one row: the view that a compiled opponent reads."""
 
 
 TABLE_DTYPE: Final = np.dtype(
@@ -83,9 +85,6 @@ class Arrays(NamedTuple):
     observations: npt.NDArray[np.uint8]
     masks: npt.NDArray[np.int8]
     final_observations: npt.NDArray[np.uint8]
-    scratch: States
-    """One row: the view that a compiled opponent reads."""
-    scratch_address: int
 
 
 @kernel
@@ -102,7 +101,7 @@ def _credit(state: np.record, seat: int, settings: Settings) -> float:
 
 
 @kernel
-def _play_on(state: np.record, table: np.record, arrays: Arrays, settings: Settings) -> None:
+def _play_on(state: np.record, table: np.record, settings: Settings) -> None:
     """Go on until the learner is to act, the opponent must be asked, or the episode is over."""
     while True:
         if state.phase >= DEAL_OVER:
@@ -126,11 +125,9 @@ def _play_on(state: np.record, table: np.record, arrays: Arrays, settings: Setti
         if settings.opponent == 0:
             table.status = WAITING
             return
-        blank_into(state, 1 - table.seat, arrays.scratch, 0)
+        blank_into(state, 1 - table.seat, row_at(settings.scratch))
         bits = legal_actions(state)
-        action = call_policy(
-            settings.opponent, arrays.scratch_address, bits, decision_stream(state)
-        )
+        action = call_policy(settings.opponent, settings.scratch, bits, decision_stream(state))
         if not (0 <= action < NUM_ACTIONS and bits >> action & 1):
             table.status = BROKEN
             return
@@ -154,64 +151,90 @@ def _sit_down(state: np.record, table: np.record, settings: Settings) -> None:
 
 
 @kernel
-def _begin(arrays: Arrays, i: int, settings: Settings) -> None:
+def _begin(state: np.record, table: np.record, settings: Settings) -> None:
     """A new episode from the game's stream; up to the learner's first act."""
-    state, table = arrays.states[i], arrays.tables[i]
     _sit_down(state, table, settings)
     start_game(state)
-    _play_on(state, table, arrays, settings)
+    _play_on(state, table, settings)
 
 
 @kernel
-def _show(arrays: Arrays, i: int, settings: Settings, observation: npt.NDArray[np.uint8]) -> None:
-    """Write view, observation and mask of a row for the seat that is to see it."""
-    state, table = arrays.states[i], arrays.tables[i]
+def _show(
+    state: np.record,
+    view: np.record,
+    table: np.record,
+    settings: Settings,
+    observation: npt.NDArray[np.uint8],
+    mask: npt.NDArray[np.int8],
+) -> None:
+    """Write view, observation and mask for the seat that is to see them."""
     bits = int64(0)
     if not table.is_pending:
         bits = legal_actions(state)
         if settings.seat == SELF_PLAY:
             table.seat = state.to_act
-    blank_into(state, table.seat, arrays.views, i)
-    encode_into(arrays.views[i], settings.is_relative, observation)
-    write_mask(relative_bits(bits, frame_of(state, settings.is_relative)), arrays.masks[i])
+    blank_into(state, table.seat, view)
+    encode_into(view, settings.is_relative, observation)
+    write_mask(relative_bits(bits, frame_of(state, settings.is_relative)), mask)
 
 
 @kernel
-def show_all(arrays: Arrays, settings: Settings) -> None:
-    """Write view, observation and mask of every row."""
-    for i in range(arrays.states.shape[0]):
-        _show(arrays, i, settings, arrays.observations[i])
+def show_rows(arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64]) -> None:
+    """Write view, observation and mask of the rows given that are ready."""
+    for i in rows:
+        if arrays.tables[i].status == READY or arrays.tables[i].is_pending:
+            _show(
+                arrays.states[i],
+                arrays.views[i],
+                arrays.tables[i],
+                settings,
+                arrays.observations[i],
+                arrays.masks[i],
+            )
 
 
 @kernel
-def _finish(arrays: Arrays, i: int, settings: Settings) -> None:
+def _note_end(state: np.record, table: np.record) -> None:
+    """Keep what an episode ended with."""
+    table.is_pending = True
+    table.has_ended = True
+    table.final_reward = table.episode_reward
+    table.final_scores[0] = state.scores[0]
+    table.final_scores[1] = state.scores[1]
+    table.final_winner = state.winner
+    table.final_seat = table.seat
+    table.final_to_act = state.to_act
+
+
+@kernel
+def _finish(
+    state: np.record,
+    view: np.record,
+    table: np.record,
+    settings: Settings,
+    observation: npt.NDArray[np.uint8],
+    mask: npt.NDArray[np.int8],
+    final_observation: npt.NDArray[np.uint8],
+) -> None:
     """After a row's acts: note an episode that ended, reset it where asked, show the rest."""
-    state, table = arrays.states[i], arrays.tables[i]
     if table.status == DONE:
-        table.is_pending = True
-        table.has_ended = True
-        table.final_reward = table.episode_reward
-        table.final_scores[0] = state.scores[0]
-        table.final_scores[1] = state.scores[1]
-        table.final_winner = state.winner
-        table.final_seat = table.seat
-        table.final_to_act = state.to_act
+        _note_end(state, table)
         if settings.autoreset == _SAME_STEP:
-            _show(arrays, i, settings, arrays.final_observations[i])
+            _show(state, view, table, settings, final_observation, mask)
             table.is_pending = False
-            _begin(arrays, i, settings)
-            if table.status == WAITING:
+            _begin(state, table, settings)
+            if table.status == WAITING or table.status == BROKEN:
                 return
-    _show(arrays, i, settings, arrays.observations[i])
+    _show(state, view, table, settings, observation, mask)
 
 
 @kernel
-def _find_illegal(arrays: Arrays, settings: Settings, actions: npt.NDArray[np.int64]) -> int:
+def _find_illegal(
+    states: States, tables: npt.NDArray[Any], settings: Settings, actions: npt.NDArray[np.int64]
+) -> int:
     """The first row whose act would be refused, or -1."""
-    for i in range(arrays.states.shape[0]):
-        if not arrays.tables[i].is_pending and not _is_legal(
-            arrays.states[i], settings, actions[i]
-        ):
+    for i in range(states.shape[0]):
+        if not tables[i].is_pending and not _is_legal(states[i], settings, actions[i]):
             return i
     return -1
 
@@ -225,6 +248,26 @@ def _is_legal(state: np.record, settings: Settings, action: int) -> bool:
 
 
 @kernel
+def _act(state: np.record, table: np.record, settings: Settings, action: int) -> None:
+    """The learner's act in one row, and all that follows up to its next."""
+    table.reward = 0.0
+    table.terminated = False
+    table.truncated = False
+    table.has_ended = False
+    if table.is_pending:  # NEXT_STEP: this step is the reset
+        table.is_pending = False
+        _begin(state, table, settings)
+    elif settings.illegal != _RAISE and not _is_legal(state, settings, action):
+        table.reward = ILLEGAL_REWARD
+        table.episode_reward += ILLEGAL_REWARD
+        table.terminated = settings.illegal == _END
+        table.status = DONE if table.terminated else READY
+    else:
+        apply(state, ABSOLUTE_ACTIONS[frame_of(state, settings.is_relative), action])
+        _play_on(state, table, settings)
+
+
+@kernel
 def step_rows(arrays: Arrays, settings: Settings, actions: npt.NDArray[np.int64]) -> int:
     """Step every row.
 
@@ -232,31 +275,18 @@ def step_rows(arrays: Arrays, settings: Settings, actions: npt.NDArray[np.int64]
         -1 - i when row i's act is refused (nothing has changed then), else the number of rows
         that are not finished: they wait for a batched opponent, or it broke.
     """
+    states, views, tables = arrays.states, arrays.views, arrays.tables
+    observations, masks, finals = arrays.observations, arrays.masks, arrays.final_observations
     if settings.illegal == _RAISE:
-        refused = _find_illegal(arrays, settings, actions)
+        refused = _find_illegal(states, tables, settings, actions)
         if refused >= 0:
             return -1 - refused
     unfinished = 0
-    for i in range(arrays.states.shape[0]):
-        state, table = arrays.states[i], arrays.tables[i]
-        table.reward = 0.0
-        table.terminated = False
-        table.truncated = False
-        table.has_ended = False
-        if table.is_pending:  # NEXT_STEP: this step is the reset
-            table.is_pending = False
-            _begin(arrays, i, settings)
-        elif settings.illegal != _RAISE and not _is_legal(state, settings, actions[i]):
-            table.reward = ILLEGAL_REWARD
-            table.episode_reward += ILLEGAL_REWARD
-            table.terminated = settings.illegal == _END
-            table.status = DONE if table.terminated else READY
-        else:
-            frame = frame_of(state, settings.is_relative)
-            apply(state, ABSOLUTE_ACTIONS[frame, actions[i]])
-            _play_on(state, table, arrays, settings)
+    for i in range(states.shape[0]):
+        state, table = states[i], tables[i]
+        _act(state, table, settings, actions[i])
         if table.status == READY or table.status == DONE:
-            _finish(arrays, i, settings)
+            _finish(state, views[i], table, settings, observations[i], masks[i], finals[i])
         if table.status == WAITING or table.status == BROKEN:
             unfinished += 1
     return unfinished
@@ -267,33 +297,60 @@ def reset_rows(arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64]) 
     """Begin a new episode in the rows given. Returns the rows that are not finished."""
     unfinished = 0
     for i in rows:
-        table = arrays.tables[i]
-        table.reward = 0.0
-        table.is_pending = table.has_ended = table.terminated = table.truncated = False
-        _begin(arrays, i, settings)
-        if table.status == READY:
-            _show(arrays, i, settings, arrays.observations[i])
-        else:
-            unfinished += 1
+        _clear(arrays.tables[i])
+        _begin(arrays.states[i], arrays.tables[i], settings)
+        unfinished += arrays.tables[i].status != READY
+    show_rows(arrays, settings, rows)
     return unfinished
 
 
 @kernel
-def answer_rows(
-    arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
-) -> int:
-    """Do the acts that a batched opponent answered. Returns the rows that wait again."""
+def resume(arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64]) -> int:
+    """Begin an episode from the position that is set in each row given.
+
+    Returns:
+        The rows that are not finished.
+    """
     unfinished = 0
+    for i in rows:
+        _clear(arrays.tables[i])
+        _sit_down(arrays.states[i], arrays.tables[i], settings)
+        _play_on(arrays.states[i], arrays.tables[i], settings)
+        unfinished += arrays.tables[i].status != READY
+    show_rows(arrays, settings, rows)
+    return unfinished
+
+
+@kernel
+def _clear(table: np.record) -> None:
+    """Forget what an episode before left in a row."""
+    table.reward = 0.0
+    table.is_pending = table.has_ended = table.terminated = table.truncated = False
+
+
+@kernel
+def answer_rows(
+    arrays: Arrays,
+    settings: Settings,
+    rows: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.int64],
+) -> None:
+    """Do the acts that a batched opponent answered, and go on up to where it is asked again."""
     for k in range(rows.shape[0]):
         i = rows[k]
-        table = arrays.tables[i]
-        apply(arrays.states[i], actions[k])
-        _play_on(arrays.states[i], table, arrays, settings)
+        state, table = arrays.states[i], arrays.tables[i]
+        apply(state, actions[k])
+        _play_on(state, table, settings)
         if table.status != WAITING:
-            _finish(arrays, i, settings)
-        if table.status == WAITING:
-            unfinished += 1
-    return unfinished
+            _finish(
+                state,
+                arrays.views[i],
+                table,
+                settings,
+                arrays.observations[i],
+                arrays.masks[i],
+                arrays.final_observations[i],
+            )
 
 
 @kernel
@@ -307,7 +364,7 @@ def ask(
     """What a batched opponent is shown of the rows that wait for it."""
     for k in range(rows.shape[0]):
         state = arrays.states[rows[k]]
-        blank_into(state, 1 - arrays.tables[rows[k]].seat, asked, k)
+        blank_into(state, 1 - arrays.tables[rows[k]].seat, asked[k])
         write_mask(legal_actions(state), masks[k])
         streams[k] = decision_stream(state)
 
@@ -318,19 +375,6 @@ def set_deal(state: np.record, nondealer: int, dealer: int, upcard: int) -> None
     state.hands[1 - state.dealer] = nondealer
     state.hands[state.dealer] = dealer
     lay_out(state, upcard)
-
-
-@kernel
-def resume(arrays: Arrays, i: int, settings: Settings) -> int:
-    """Begin an episode from the position that is set in row i."""
-    table = arrays.tables[i]
-    table.reward = 0.0
-    table.is_pending = table.has_ended = table.terminated = table.truncated = False
-    _sit_down(arrays.states[i], table, settings)
-    _play_on(arrays.states[i], table, arrays, settings)
-    if table.status == READY:
-        _show(arrays, i, settings, arrays.observations[i])
-    return 0 if table.status == READY else 1
 
 
 @kernel

@@ -32,7 +32,7 @@ from euchre_env.stepping import (
     reset_rows,
     resume,
     set_deal,
-    show_all,
+    show_rows,
     start_rows,
     step_rows,
 )
@@ -98,6 +98,7 @@ class Tables:
         seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
             opponent=0,
+            scratch=0,
             seat=SELF_PLAY if self.opponent is None else seat_code,
             is_deal=_choice("episode", episode, get_args(Episode)) == 1,
             is_win=_choice("reward", reward, get_args(Reward)) == 1,
@@ -126,18 +127,18 @@ class Tables:
             self.observations,
             self.masks,
             self.final_observations,
-            self._scratch,
-            int(self._scratch.ctypes.data),
         )
         self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names or ()}
         self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
         address = int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0
-        self.settings = self.settings._replace(opponent=address)
+        self.settings = self.settings._replace(
+            opponent=address, scratch=int(self._scratch.ctypes.data)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what `_link` makes: columns are windows, and addresses are one process's."""
         kept = {k: v for k, v in self.__dict__.items() if k not in ("columns", "seen", "_arrays")}
-        return {**kept, "settings": self.settings._replace(opponent=0)}
+        return {**kept, "settings": self.settings._replace(opponent=0, scratch=0)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take up the arrays, with the opponent's address of this process."""
@@ -186,7 +187,7 @@ class Tables:
         for name in ("stream", "num_draws"):
             begun[name] = self.states[row][name]
         self.states[row] = begun
-        unfinished = resume(self._arrays, row, self.settings)
+        unfinished = resume(self._arrays, self.settings, np.array([row]))
         if unfinished:
             self._ask_opponent()
         if self.tables[row]["status"] == DONE:
@@ -228,7 +229,7 @@ class Tables:
             raise ValueError(f"saved under {Rules.from_codes(states[0])!r}, not {self.rules!r}")
         self.states[:] = states
         self.tables[:] = tables
-        show_all(self._arrays, self.settings)
+        show_rows(self._arrays, self.settings, np.arange(len(self)))
         self.is_seeded[:] = self.is_begun[:] = True
 
     def _ask_opponent(self) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from euchre_env.actions import HIDDEN_DISCARD, Phase
 from euchre_env.cards import HAND_SIZE, NUM_CARDS, NUM_SUITS
 from euchre_env.dealing import AGENTS, DEALS, as_streams, below, substream
-from euchre_env.kernel import as_pointer, int64, kernel, nth, popcount
+from euchre_env.kernel import as_pointer, copy_row, int64, kernel, nth, popcount
 from euchre_env.rules import SUIT_CARDS
 from euchre_env.state import MAX_ACTIONS, NO_CARD, NOBODY, STATE_DTYPE, States, UpcardPlace
 
@@ -47,17 +47,15 @@ def discard_place(state: np.record) -> int:
 
 
 @kernel
-def blank_into(state: np.record, seat: int, views: States, i: int) -> None:
-    """Write what a seat knows of a state into row ``i`` of an array of views. R22.
+def blank_into(state: np.record, seat: int, view: np.record) -> None:
+    """Write what a seat knows of a state into a row that is its view. R22.
 
     Args:
         state: a full state.
         seat: 0 or 1, the seat that looks.
-        views: written in row ``i``.
-        i: the row.
+        view: overwritten.
     """
-    views[i] = state
-    view = views[i]
+    copy_row(view, state)
     view.seat = seat
     view.stream = 0
     view.num_draws = 0
@@ -121,10 +119,9 @@ def _draw(pool: int, num: int, word: np.uint64) -> int:
 
 
 @kernel
-def _fill_into(view: np.record, stream: np.uint64, states: States, i: int) -> None:
-    """Write one full deal that fits a view into row ``i`` of an array of states."""
-    states[i] = view
-    state = states[i]
+def _fill_into(view: np.record, stream: np.uint64, state: np.record) -> None:
+    """Write one full deal that fits a view into a row that is its state."""
+    copy_row(state, view)
     state.seat = NOBODY
     state.stream = substream(stream, AGENTS, 0)
     seat, other = view.seat, 1 - view.seat
@@ -169,13 +166,13 @@ def _fill_into(view: np.record, stream: np.uint64, states: States, i: int) -> No
 @kernel
 def _blank_all(states: States, seats: npt.NDArray[np.int64], views: States) -> None:
     for i in range(states.shape[0]):
-        blank_into(states[i], seats[i], views, i)
+        blank_into(states[i], seats[i], views[i])
 
 
 @kernel
 def _fill_all(views: States, streams: npt.NDArray[np.uint64], states: States) -> None:
     for i in range(views.shape[0]):
-        _fill_into(views[i], streams[i], states, i)
+        _fill_into(views[i], streams[i], states[i])
 
 
 @kernel

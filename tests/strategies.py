@@ -1,4 +1,4 @@
-"""Games and positions for the tests: every set of options, every act, both seats, by hypothesis too.
+"""Games and positions for the tests: every set of options, every act, both seats.
 
 `walk` plays one game under each meaningful set of options at the same time, with random acts, and
 keeps every row before every act: deals that were scored, thrown in and won included.
@@ -29,7 +29,7 @@ STEPS = 50
 
 
 def _every_rules() -> tuple[Rules, ...]:
-    found = []
+    found: list[Rules] = []
     for values in product(*OPTION_VALUES.values()):
         options: dict[str, Any] = dict(zip(OPTION_VALUES, values, strict=True))
         try:
@@ -121,7 +121,8 @@ def sample(num: int, seed: int = 0) -> States:
         # cards are played ten times a deal: so that late tricks have their share as well
         take = share * 4 if phase == Phase.PLAY else share
         chosen.append(rng.choice(places, size=min(take, len(places)), replace=False))
-    return flat[np.concatenate(chosen)].copy()
+    positions: States = flat[np.concatenate(chosen)].copy()
+    return positions
 
 
 def hands_dealt(rows: States) -> npt.NDArray[np.int64]:

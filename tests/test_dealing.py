@@ -308,7 +308,8 @@ def test_a_new_deal_keeps_scores_dealer_and_rules_and_nothing_else() -> None:
     blank = {
         "played": 0, "tricks": 0, "voids": 0, "points": 0, "num_actions": 0,
         "history": NO_ACTION, "trump": NO_SUIT, "maker": NOBODY, "discard": NO_CARD,
-        "led_card": NO_CARD, "winner": NOBODY, "seat": NOBODY, "upcard_place": UpcardPlace.TURNED_UP,
+        "led_card": NO_CARD, "winner": NOBODY, "seat": NOBODY,
+        "upcard_place": UpcardPlace.TURNED_UP,
     }  # fmt: skip
     for name, value in blank.items():
         assert (afters[name] == value).all(), name

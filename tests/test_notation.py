@@ -209,7 +209,9 @@ WRONG_POSITIONS = {
     "view: the other's cards shown": f"{DEAL} d1 0-0 - seat=0",
     "view: card twice": "JHJHAH9STC/??????????/9H d1 0-0 - seat=0",
     "view: not in the deck": "JHJDAH9S7C/??????????/9H d1 0-0 - seat=0",
-    "view: the other's discard shown": "JHJDAH9STC/??????????/9H d1 0-0 pass,accept,discard:9C seat=0",
+    "view: the other's discard shown": (
+        "JHJDAH9STC/??????????/9H d1 0-0 pass,accept,discard:9C seat=0"
+    ),
     "view: own discard hidden": "JHJDAH9STC/??????????/9H d0 0-0 pass,accept,discard:?? seat=1",
     "view: own revoke": "JHJDAH9STC/??????????/9H d0 0-0 order_up,leave,9C seat=1",
     "view: the other plays what is not his": (

@@ -118,7 +118,9 @@ def test_points_are_from_the_list_of_the_rules() -> None:
         points = (to_maker - to_defender)[full & (tricks == maker_tricks)]
         rule = done["super_euchre"][full & (tricks == maker_tricks)]
         assert len(points) > 50
-        wanted = np.where((maker_tricks == 0) & (rule == 1), -4, (-2, -2, -2, 1, 1, 2)[maker_tricks])
+        wanted = np.where(
+            (maker_tricks == 0) & (rule == 1), -4, (-2, -2, -2, 1, 1, 2)[maker_tricks]
+        )
         assert (points == wanted).all()
 
 

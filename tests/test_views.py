@@ -19,7 +19,16 @@ from euchre_env.observation import encode
 from euchre_env.rendering import table_text
 from euchre_env.rules import SUIT_CARDS
 from euchre_env.state import NO_CARD, NOBODY, States, UpcardPlace
-from tests.strategies import differing, games, hands_of, replayed, sample, seats, walk, z_of_chi_square
+from tests.strategies import (
+    differing,
+    games,
+    hands_of,
+    replayed,
+    sample,
+    seats,
+    walk,
+    z_of_chi_square,
+)
 
 NUM_FILLS = 20_000 if IS_COMPILED else 600
 Deal = tuple[int, int]
@@ -122,7 +131,7 @@ def test_own_cards_and_all_that_is_public_stay(seat: int) -> None:
     assert (seen["hands"][is_blind, seat] == 0).all(), "R13: he has not looked yet"
     assert (seen["hands"][~is_blind, seat] == states["hands"][~is_blind, seat]).all()
     changed = {"hands", "stream", "num_draws", "seat", "discard", "history"}
-    for name in set(states.dtype.names) - changed:
+    for name in set(states.dtype.names or ()) - changed:
         assert (seen[name] == states[name]).all(), name
     is_dealer = states["dealer"] == seat
     assert (seen["history"][is_dealer] == states["history"][is_dealer]).all()
