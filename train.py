@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -492,25 +493,59 @@ def report(args: Args, rules: Rules, folder: Path, console: Console) -> list[Mat
     return results
 
 
-def main(args: Args) -> Path:
-    """Train, save, and say how strong the result is.
+def check(args: Args) -> Rules:
+    """The rules to train under, once all knobs are known to mean something.
 
     Raises:
-        ValueError: a knob has a value that means nothing; no folder is made then.
+        ValueError: a knob has a value that means nothing, or there is no such opponent.
         FileNotFoundError: the opponent is a folder that holds no policy.
     """
+    for name in ("num_envs", "num_steps", "batch_size", "epochs", "threads", "learning_rate"):
+        if getattr(args, name) <= 0:
+            raise ValueError(f"{name}={getattr(args, name)}: it is above 0")
+    for name in ("seed", "steps", "pairs", "entropy", "checkpoint_minutes"):
+        if getattr(args, name) < 0:
+            raise ValueError(f"{name}={getattr(args, name)}: it is 0 or above")
+    if not args.steps and args.minutes <= 0:
+        raise ValueError(f"minutes={args.minutes}: nothing would be learnt")
+    if min((1, *args.trunk, *args.heads)) < 1:
+        raise ValueError(f"trunk={args.trunk}, heads={args.heads}: layers have sizes above 0")
+    num_acts = args.num_envs * args.num_steps
+    if args.batch_size < 2 or num_acts % args.batch_size:
+        raise ValueError(
+            f"batch_size={args.batch_size}: it divides the {num_acts} acts of an update "
+            f"(num_envs={args.num_envs} times num_steps={args.num_steps})"
+        )
+    make_agent(args.opponent)
+    return parse_rules(args.rules)
+
+
+def main(args: Args) -> Path:
+    """Train, save, and say how strong the result is; returns the run folder.
+
+    Raises:
+        ValueError: see `check`; nothing is written then.
+        FileNotFoundError: likewise.
+    """
     console = Console()
-    rules = parse_rules(args.rules)
-    make_agent(args.opponent)  # a wrong name is told before anything is written
+    rules = check(args)
     folder = make_folder(args)
     write_config(args, rules, folder)
     console.print(f"training against {args.opponent}; everything goes to {folder}")
     learn(args, rules, folder, console)
     console.print(f"saved: {folder}")
     if args.pairs:
-        report(args, rules, folder, console)
+        try:
+            report(args, rules, folder, console)
+        except KeyboardInterrupt:
+            console.print(f"no matches; play them with: python evaluate.py {folder} novice")
     return folder
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    knobs = tyro.cli(Args, description=__doc__)
+    try:
+        check(knobs)
+    except (ValueError, OSError, ImportError) as problem:
+        sys.exit(f"train.py: {problem}")
+    main(knobs)

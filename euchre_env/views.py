@@ -97,8 +97,8 @@ def may_hold(view: np.record) -> int:
     played (with ``discard_upcard`` it may have been laid away).
     """
     other = 1 - view.seat
-    if hand_size(view, other) == 0:
-        return 0
+    if hand_size(view, other) == popcount(view.hands[other]):
+        return view.hands[other]  # no card left, or only cards known to be there
     held = unseen(view)
     if view.upcard_place == _TAKEN and view.dealer == other:
         held |= (int64(1) << view.upcard) & ~view.played[other]

@@ -1,5 +1,6 @@
 """Faults that were found by trying to break the package, each with the shortest way to it."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from agents.scripted import NoviceAgent
-from euchre_env import EuchreVectorEnv, Rules
+from euchre_env import EuchreVectorEnv
 from euchre_env.notation import format_position, parse_position
 from euchre_env.observation import OBSERVATION_SIZE, encode
 from euchre_env.views import blank
@@ -48,13 +49,11 @@ def test_the_deal_after_one_drawn_for_options_is_another(options):
     """The draw was taken back: the second deal of the game was the first once more."""
     env = gymnasium.make(ID, opponent=None)
     _, info = env.reset(seed=3, options=options)
-    deals = [env.unwrapped.view["deck"]]
     first = env.unwrapped.get_state()["states"][0]["hands"].tolist()
     num_deals = 1
     while num_deals == 1:
         _, _, _, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
         num_deals = int(env.unwrapped.view["deal_number"])
-    assert deals
     second = env.unwrapped.get_state()["states"][0]["hands"].tolist()
     assert sorted(second) != sorted(first)
 
@@ -121,7 +120,7 @@ def test_one_value_for_all_games_may_be_a_list_as_long_as_the_games_are_many():
     for num in (1, 2, 3):
         _, infos = EuchreVectorEnv(num).reset(seed=0, options={"scores": [1, 2]})
         assert infos["scores"].tolist() == [[1, 2]] * num
-    hands = [[0 + 2, 0 + 4, 11, 14, 23], [6, 13, 21, 27, 29], 5]
+    hands = [[2, 4, 11, 14, 23], [6, 13, 21, 27, 29], 5]
     _, infos = EuchreVectorEnv(3).reset(seed=0, options={"deal": hands, "dealer": 0})
     assert len(infos["to_act"]) == 3
 
@@ -217,23 +216,10 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path):
         done = subprocess.run(
             [sys.executable, "-c", "import tiny; print(int(tiny.look(0)))"],
             cwd=tmp_path,
-            env={**_environment(), "NUMBA_CACHE_DIR": str(no_folder)},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(no_folder)},
             capture_output=True,
             text=True,
             check=True,
         )
         seen.append(int(done.stdout))
     assert seen == [1, 22]
-
-
-def _environment():
-    import os
-
-    return dict(os.environ)
-
-
-def test_rules_of_a_position_that_is_refused_are_named():
-    """Stands here so that the module's doors are tried with other rules, too."""
-    env = gymnasium.make(ID, rules=Rules.british())
-    with pytest.raises(ValueError, match="played by"):
-        env.reset(seed=0, options={"position": f"{OPENING} target_score=5"})

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import fields, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,6 +173,33 @@ def test_a_run_by_the_clock_stops(tmp_path):
 def test_without_a_terminal_progress_comes_in_lines(tmp_path, capsys):
     train.learn(replace(TINY, steps=1024), Rules(), tmp_path, Console(force_terminal=False))
     assert "1,024 steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"batch_size": 100}, "batch_size=100: it divides the 1024 acts"),
+        ({"opponent": "nobody"}, "nobody"),
+        ({"rules": "whist"}, "whist"),
+        ({"steps": 0, "minutes": 0.0}, "nothing would be learnt"),
+        ({"threads": 0}, "threads=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"heads": (0,)}, "layers"),
+    ],
+)
+def test_knobs_that_mean_nothing_are_told_before_anything_is_written(tmp_path, knobs, words):
+    with pytest.raises(ValueError, match=words):
+        train.main(replace(TINY, folder=tmp_path, **knobs))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_documented_knobs_exist():
+    text = (Path(train.__file__).parent / "docs" / "training.md").read_text()
+    known = {f"--{knob.name.replace('_', '-')}" for knob in fields(train.Args)}
+    known |= {"--help", "--logdir", "--deals"}  # of train.py, tensorboard and evaluate.py
+    named = set(re.findall(r"(?<!-)--[a-z][a-z-]*", text))
+    assert named <= known
+    assert {"--learning-rate", "--entropy", "--steps"} <= named
 
 
 def test_help_explains_every_knob(capsys):
