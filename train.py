@@ -77,7 +77,7 @@ class Args:
     """acts in a gradient step"""
     epochs: int = 2
     """how often an update goes through the acts of its games"""
-    learning_rate: float = 2e-3
+    learning_rate: float = 4e-3
     """Adam's step size at the start; goes down in a line to 0"""
     entropy: float = 0.02
     """reward for keeping several acts likely, at the start; goes down in a line to 0"""
@@ -336,7 +336,7 @@ class Bar:
         """Nothing is shown before `show`."""
         self.console, self.episode = console, episode
         self.progress = Progress(
-            BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(),
+            BarColumn(12), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(),
             TextColumn("{task.description}"), console=console, disable=not console.is_terminal,
         )  # fmt: skip
         self.task = self.progress.add_task("the first games are played", total=1.0)
@@ -347,9 +347,10 @@ class Bar:
         last = curve[-1]
         recent = [row["points"] for row in curve[-20:] if np.isfinite(row["points"])]
         points = f"{np.mean(recent):+.3f}" if recent else "no"
+        entropy = "" if np.isnan(last["entropy"]) else f" · entropy {last['entropy']:.3f}"
         text = (
             f"{last['steps']:,.0f} steps · {last['steps'] / last['seconds']:,.0f}/s · "
-            f"{points} points a {self.episode} · entropy {last['entropy']:.3f}"
+            f"{points} points a {self.episode}{entropy}"
         )
         self.progress.update(self.task, completed=1 - budget.left, description=text)
         if not self.console.is_terminal and budget.elapsed >= self._next_line:

@@ -69,7 +69,7 @@ def seed_word(seed: int) -> np.uint64:
         raise ValueError(f"seed={seed!r}: a seed is a whole number, 0 or above")
     rest, word = int(seed), np.uint64(0)
     while rest >> _WORD:
-        word = mix(word + np.uint64(rest & (1 << _WORD) - 1) + _GAMMA)
+        word = mix(np.uint64((int(word) + rest + int(_GAMMA)) & (1 << _WORD) - 1))
         rest >>= _WORD
     return np.uint64(int(word) ^ rest)
 

@@ -113,14 +113,7 @@ def read_deal(deal: Any, rules: Rules) -> tuple[int, int, int]:
                 f"{deal!r} is no deal: it is text like 'nondealer/dealer/upcard', or two lists of "
                 "five card numbers and the upcard's"
             ) from None
-    numbers = [*nondealer, *dealer, upcard]
-    for number in numbers:
-        if not 0 <= number < NUM_CARDS:
-            raise ValueError(f"{deal!r}: card number {number} is not known: a deal shows all cards")
-        if not rules.deck >> number & 1:
-            raise ValueError(f"{deal!r}: {card_name(number)} is not in the deck of {rules!r}")
-        if numbers.count(number) > 1:
-            raise ValueError(f"{deal!r}: {card_name(number)} stands there twice")
+    _check_cards([*nondealer, *dealer, upcard], deal, rules)
     hands = [sum(1 << number for number in hand) for hand in (nondealer, dealer)]
     state = new_states(1, rules)[0]
     state.hands[:] = hands
@@ -132,6 +125,19 @@ def read_deal(deal: Any, rules: Rules) -> tuple[int, int, int]:
         )
         raise ValueError(f"{deal!r}: {what}")
     return hands[0], hands[1], upcard
+
+
+def _check_cards(numbers: list[int], deal: Any, rules: Rules, seat: int = NOBODY) -> None:
+    """Different cards of the deck; in a view (``seat``) hands may hold unknown ones."""
+    for place, number in enumerate(numbers):
+        if number == NO_CARD and seat != NOBODY and place < 2 * HAND_SIZE:
+            continue
+        if not 0 <= number < NUM_CARDS:
+            raise ValueError(f"{deal!r}: card number {number} is not known: a deal shows all cards")
+        if not rules.deck >> number & 1:
+            raise ValueError(f"{deal!r}: {card_name(number)} is not in the deck of {rules!r}")
+        if numbers.count(number) > 1:
+            raise ValueError(f"{deal!r}: {card_name(number)} stands there twice")
 
 
 def parse_deal(text: str, rules: Rules | None = None) -> tuple[int, int, int]:
@@ -203,7 +209,7 @@ def _parse_options(words: list[str], text: str) -> tuple[Rules, int]:
         name, value = match["name"], match["value"]
         if name == "seat" and value in ("0", "1") and seat == NOBODY:
             seat = int(value)
-        elif name == "target_score" and value.isdigit():
+        elif name == "target_score" and value.isdecimal():
             options[name] = int(value)
         elif name in OPTION_VALUES:
             by_text = {str(known): known for known in OPTION_VALUES[name]}
@@ -265,6 +271,7 @@ def _parse_view(states: States, deal: str, acts: list[str], seat: int, text: str
     """
     dealer = int(states[0].dealer)
     nondealer_hand, dealer_hand, upcard = _parse_hands(deal)
+    _check_cards([*nondealer_hand, *dealer_hand, upcard], deal, rules_of(states[0]), seat)
     hands = [dealer_hand, nondealer_hand] if dealer == 0 else [nondealer_hand, dealer_hand]
     named = [number for number in (*nondealer_hand, *dealer_hand, upcard) if number != NO_CARD]
     spare = [c for c in card_list(int(states[0].deck)) if c not in named]
@@ -282,6 +289,8 @@ def _parse_view(states: States, deal: str, acts: list[str], seat: int, text: str
         if not conflict:
             view = blank(state, seat)
             if format_deal(view[0]) != deal or acts_of(view[0]) != acts:
+                if NO_CARD in hands[seat]:
+                    raise ValueError(f"{text!r}: seat {seat} knows all cards of its own hand")
                 raise ValueError(
                     f"{text!r}: seat {seat} knows {format_deal(view[0])} "
                     f"{','.join(acts_of(view[0])) or '-'}"
@@ -329,7 +338,7 @@ def _replay(
             holds = int(state.hands[state.to_act]) >> wanted & 1
             if holds and wanted not in legal and legal <= hidden and not legal <= barred:
                 return legal
-        do_act(state, name, text)
+        do_act(state, name, text, sum(1 << number for number in stand_ins))
     return set()
 
 
@@ -337,8 +346,8 @@ def _hands_by_seat(deal: tuple[int, int, int], dealer: int) -> tuple[int, int]:
     return (deal[1], deal[0]) if dealer == 0 else (deal[0], deal[1])
 
 
-def do_act(state: np.record, name: str, text: str) -> None:
-    """Do a named act in a full state.
+def do_act(state: np.record, name: str, text: str, stand_ins: int = 0) -> None:
+    """Do a named act in a full state; no error names the cards ``stand_ins`` (a mask) as held.
 
     Raises:
         ValueError: it is no act, or not legal now; the whole text is quoted.
@@ -349,8 +358,12 @@ def do_act(state: np.record, name: str, text: str) -> None:
         raise ValueError(f"{text!r}: {problem}") from None
     verb = name.partition(":")[0]
     is_discard = state.phase == Phase.DISCARD
-    if not legal_actions(state) >> action & 1 or (
-        action < NUM_CARDS and (verb == "discard") != is_discard
-    ):
-        raise ValueError(f"{text!r}: {why_illegal(state, action)}")
+    if not legal_actions(state) >> action & 1:
+        is_told = state.phase >= Phase.DEAL_OVER or not int(state.hands[state.to_act]) & stand_ins
+        if action >= NUM_CARDS or is_told:
+            raise ValueError(f"{text!r}: {why_illegal(state, action)}")
+        raise ValueError(f"{text!r}: {name!r} does not fit what is known of seat {state.to_act}")
+    if action < NUM_CARDS and (verb == "discard") != is_discard:
+        wanted = f"discard:{card_name(action)}" if is_discard else card_name(action)
+        raise ValueError(f"{text!r}: {name!r} should read {wanted!r} here")
     apply(state, action)

