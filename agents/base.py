@@ -147,7 +147,9 @@ class CompiledAgent:
     @property
     def policy_address(self) -> int:
         """Where the compiled policy lies, for ``kernel.call_policy``; 0 without a compiler."""
-        return _compiled(type(self).policy)[1] if IS_COMPILED else 0
+        # who overrides `act` is asked in batches: the compiled policy would not know of it
+        is_own = type(self).act is CompiledAgent.act
+        return _compiled(type(self).policy)[1] if IS_COMPILED and is_own else 0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

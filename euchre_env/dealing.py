@@ -24,6 +24,7 @@ _MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _11, _63 = np.uint64(11), np.uint64(63)
 _WORD: Final = 64
+_ALL: Final = (1 << _WORD) - 1
 
 DEALS, FIRST_DEALER, SEATS, AGENTS = (np.uint64(purpose) for purpose in range(1, 5))
 """Purposes of random numbers: each purpose of a game has a stream of its own."""
@@ -69,7 +70,7 @@ def seed_word(seed: int) -> np.uint64:
         raise ValueError(f"seed={seed!r}: a seed is a whole number, 0 or above")
     rest, word = int(seed), np.uint64(0)
     while rest >> _WORD:
-        word = mix(np.uint64((int(word) + rest + int(_GAMMA)) & (1 << _WORD) - 1))
+        word = mix(np.uint64((int(word) + rest + int(_GAMMA)) & _ALL))
         rest >>= _WORD
     return np.uint64(int(word) ^ rest)
 

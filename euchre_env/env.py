@@ -1,5 +1,6 @@
 """The door for one game: a `gymnasium.Env` on which one agent learns to play two-handed Euchre."""
 
+import contextlib
 from typing import Any, Literal
 
 import gymnasium
@@ -152,14 +153,16 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         """
         given = checked_options(options)
         super().reset(seed=seed)
-        if seed is not None:
-            self._tables.seed(_ROW, [seed])
-        elif not self._tables.is_seeded[0]:
-            self._tables.seed(_ROW, [int(self.np_random.integers(2**63))])
-        if given:
-            self._tables.reset_to(0, set_position(self._tables.states[:1], **given))
-        else:
-            self._tables.reset(_ROW)
+        tables = self._tables
+        with tables.unchanged_if_refused() if given else contextlib.nullcontext():
+            if seed is not None:
+                tables.seed(_ROW, [seed])
+            elif not tables.is_seeded[0]:
+                tables.seed(_ROW, [int(self.np_random.integers(2**63))])
+            if given:
+                tables.reset_to(0, set_position(tables.states[:1], **given))
+            else:
+                tables.reset(_ROW)
         return self._tables.observations[0].copy(), self._info(False)
 
     def step(
@@ -222,7 +225,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
 
     def _check_begun(self) -> None:
         if not self._tables.is_begun[0]:
-            raise ResetNeeded("call reset() first: nothing is dealt yet")
+            raise ResetNeeded("call reset() first: no episode is under way")
 
     def _info(self, has_ended: bool) -> dict[str, Any]:
         tables = self._tables
@@ -231,7 +234,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             "action_mask": tables.masks[0].copy(),
             "to_act": int(seen["to_act"][0]),
             "seat": int(columns["seat"][0]),
-            "scores": tuple(seen["scores"][0].tolist()),
+            "scores": seen["scores"][0].copy(),
             "winner": int(seen["winner"][0]),
         }
         if has_ended:

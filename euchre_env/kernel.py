@@ -18,6 +18,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -65,6 +66,20 @@ def _cache_folder(package: str) -> str:
     return os.path.join(root, f"{package}-{digest.hexdigest()[:16]}{checked}")
 
 
+@functools.cache
+def _is_writable(folder: str) -> bool:
+    """Whether kernels can be kept there.
+
+    Where they cannot, Numba would keep them beside the sources, by each function's own file only.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
 class _SayOnce(event.Listener):
     """Tells the user, once a process, why the first call takes seconds."""
 
@@ -96,9 +111,10 @@ def _jit(function: F, decorator: Callable[..., Any]) -> F:
     package = function.__module__.partition(".")[0]
     _packages_with_kernels.add(package)
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _cache_folder(package)
+    folder = _cache_folder(package)
+    numba.config.CACHE_DIR = folder
     try:
-        compiled: F = decorator(function)
+        compiled: F = decorator(function, cache=_is_writable(folder))
     except RuntimeError as problem:
         if "cannot cache" not in str(problem):
             raise

@@ -194,7 +194,9 @@ def _scores_before(state: np.record) -> str:
     return f"{zero}-{one}"
 
 
-_HEAD: Final = re.compile(r"(?P<deal>\S+) d(?P<dealer>[01]) (?P<scores>\d+-\d+) (?P<acts>\S+)")
+_HEAD: Final = re.compile(
+    r"(?P<deal>\S+) d(?P<dealer>[01]) (?P<scores>[0-9]{1,10}-[0-9]{1,10}) (?P<acts>\S+)"
+)
 _OPTION: Final = re.compile(r"(?P<name>[a-z_0-9]+)=(?P<value>\S+)")
 
 
@@ -209,7 +211,7 @@ def _parse_options(words: list[str], text: str) -> tuple[Rules, int]:
         name, value = match["name"], match["value"]
         if name == "seat" and value in ("0", "1") and seat == NOBODY:
             seat = int(value)
-        elif name == "target_score" and value.isdecimal():
+        elif name == "target_score" and re.fullmatch("[0-9]{1,10}", value):
             options[name] = int(value)
         elif name in OPTION_VALUES:
             by_text = {str(known): known for known in OPTION_VALUES[name]}
@@ -334,7 +336,7 @@ def _replay(
         elif state.phase == Phase.PLAY:
             hidden = stand_ins | {upcard}
             legal = set(card_list(int(legal_actions(state))))
-            wanted = action_number(name)
+            wanted = _act_number(name, text)
             holds = int(state.hands[state.to_act]) >> wanted & 1
             if holds and wanted not in legal and legal <= hidden and not legal <= barred:
                 return legal
@@ -346,16 +348,20 @@ def _hands_by_seat(deal: tuple[int, int, int], dealer: int) -> tuple[int, int]:
     return (deal[1], deal[0]) if dealer == 0 else (deal[0], deal[1])
 
 
+def _act_number(name: str, text: str) -> int:
+    try:
+        return action_number(name)
+    except ValueError as problem:
+        raise ValueError(f"{text!r}: {problem}") from None
+
+
 def do_act(state: np.record, name: str, text: str, stand_ins: int = 0) -> None:
     """Do a named act in a full state; no error names the cards ``stand_ins`` (a mask) as held.
 
     Raises:
         ValueError: it is no act, or not legal now; the whole text is quoted.
     """
-    try:
-        action = action_number(name)
-    except ValueError as problem:
-        raise ValueError(f"{text!r}: {problem}") from None
+    action = _act_number(name, text)
     verb = name.partition(":")[0]
     is_discard = state.phase == Phase.DISCARD
     if not legal_actions(state) >> action & 1:

@@ -302,6 +302,11 @@ def encode(
         raise ValueError("these are full states: an observation is made of a view (views.blank)")
     if out is None:
         out = np.empty((len(rows), OBSERVATION_SIZE), dtype=np.uint8)
+    elif out.shape != (len(rows), OBSERVATION_SIZE) or out.dtype != np.uint8:
+        raise ValueError(
+            f"out has shape {out.shape} and dtype {out.dtype}: uint8 of shape "
+            f"({len(rows)}, {OBSERVATION_SIZE}) is wanted"
+        )
     _encode_all(rows, relative, out)
     return out
 

@@ -141,19 +141,19 @@ def decision_stream(state: np.record) -> np.uint64:
 
 
 @kernel
-def _sit_down(state: np.record, table: np.record, settings: Settings) -> None:
+def _sit_down(state: np.record, table: np.record, settings: Settings, count: int) -> None:
     """Choose the learner's seat for an episode that begins."""
     table.episode_reward = 0.0
     seat = settings.seat
     if seat == RANDOM_SEAT:
-        seat = int64(substream(state.stream, SEATS, state.num_draws) >> np.uint64(63))
+        seat = int64(substream(state.stream, SEATS, count) >> np.uint64(63))
     table.seat = 0 if seat == SELF_PLAY else seat
 
 
 @kernel
 def _begin(state: np.record, table: np.record, settings: Settings) -> None:
     """A new episode from the game's stream; up to the learner's first act."""
-    _sit_down(state, table, settings)
+    _sit_down(state, table, settings, state.num_draws)
     start_game(state)
     _play_on(state, table, settings)
 
@@ -314,7 +314,7 @@ def resume(arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64]) -> i
     unfinished = 0
     for i in rows:
         _clear(arrays.tables[i])
-        _sit_down(arrays.states[i], arrays.tables[i], settings)
+        _sit_down(arrays.states[i], arrays.tables[i], settings, arrays.states[i].num_draws - 1)
         _play_on(arrays.states[i], arrays.tables[i], settings)
         unfinished += arrays.tables[i].status != READY
     show_rows(arrays, settings, rows)

@@ -3,6 +3,8 @@
 Both environments are thin doors around `Tables`: the single one holds one row, the vector one n.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,8 +16,8 @@ from euchre_env.dealing import deal as draw_deal
 from euchre_env.dealing import seed_streams, seed_word
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.observation import OBSERVATION_SIZE
-from euchre_env.rules import Rules
-from euchre_env.state import STATE_DTYPE, States, new_states
+from euchre_env.rules import MAX_TARGET_SCORE, Rules
+from euchre_env.state import NOBODY, STATE_DTYPE, States, new_states
 from euchre_env.stepping import (
     AUTORESET_MODES,
     BROKEN,
@@ -91,7 +93,11 @@ class Tables:
         """
         if rules is not None and not isinstance(rules, Rules):
             raise ValueError(f"rules={rules!r}: they are a Rules object, like Rules.british()")
-        if max_deals is not None and (isinstance(max_deals, bool) or max_deals < 1):
+        if max_deals is not None and (
+            isinstance(max_deals, bool)
+            or not isinstance(max_deals, int | np.integer)
+            or not 1 <= max_deals <= MAX_TARGET_SCORE
+        ):
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
         self.rules = rules or Rules()
         self.opponent: Any = None if opponent is None else registry.resolve_agent(opponent)
@@ -130,7 +136,7 @@ class Tables:
         )
         self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names or ()}
         self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
-        address = int(getattr(self.opponent, "policy_address", 0)) if IS_COMPILED else 0
+        address = int(getattr(self.opponent, "policy_address", 0) or 0) if IS_COMPILED else 0
         self.settings = self.settings._replace(
             opponent=address, scratch=int(self._scratch.ctypes.data)
         )
@@ -176,27 +182,45 @@ class Tables:
             start: one full state; its random stream is replaced by the row's own.
 
         Raises:
-            ValueError: the position leaves the learner nothing to do. Nothing has changed then.
+            ValueError: the position leaves the learner nothing to do (see `unchanged_if_refused`).
         """
         if start[0]["phase"] >= DEAL_OVER:
             raise ValueError(
                 f"the deal is over in the position {notation.format_position(start[0])!r}"
             )
-        before = self.states[row].copy(), self.tables[row].copy()
         begun = start[0].copy()
-        for name in ("stream", "num_draws"):
-            begun[name] = self.states[row][name]
+        begun["stream"] = self.states[row]["stream"]
+        # a deal that is given counts as one drawn: the draws to come are new ones
+        begun["num_draws"] = max(start[0]["num_draws"], self.states[row]["num_draws"] + 1)
         self.states[row] = begun
-        unfinished = resume(self._arrays, self.settings, np.array([row]))
-        if unfinished:
-            self._ask_opponent()
+        settings = self.settings
+        self.settings = settings._replace(autoreset=AUTORESET_MODES.index("Disabled"))
+        try:
+            if resume(self._arrays, settings, np.array([row])):
+                self._ask_opponent()
+        finally:
+            self.settings = settings
         if self.tables[row]["status"] == DONE:
-            self.states[row], self.tables[row] = before
             raise ValueError(
                 "the position leaves the learner nothing to do: "
                 f"{notation.format_position(start[0])!r}"
             )
         self.is_begun[row] = True
+
+    @contextlib.contextmanager
+    def unchanged_if_refused(self) -> Iterator[None]:
+        """Put everything back where a ValueError says that a reset is refused."""
+        arrays = (
+            self.states, self.views, self.tables, self.observations, self.masks,
+            self.final_observations, self.is_seeded, self.is_begun,
+        )  # fmt: skip
+        before = [array.copy() for array in arrays]
+        try:
+            yield
+        except ValueError:
+            for array, old in zip(arrays, before, strict=True):
+                array[:] = old
+            raise
 
     def step(self, actions: npt.NDArray[np.int64]) -> int:
         """Step every row.
@@ -305,7 +329,10 @@ def set_position(
     if position is not None:
         if deal is not None or dealer is not None or scores is not None:
             raise ValueError("options: a position says deal, dealer and scores already")
-        return notation.parse_position(str(position), rules=Rules.from_codes(template[0]))
+        states = notation.parse_position(str(position), rules=Rules.from_codes(template[0]))
+        if states[0]["seat"] != NOBODY:
+            raise ValueError(f"the position {position!r} is what one seat knows: it lacks cards")
+        return states
     states = template[:1].copy()
     start_rows(states)
     state = states[0]

@@ -135,17 +135,16 @@ class EuchreVectorEnv(
         rest = dict(options or {})
         rows = self._rows_to_reset(rest.pop("reset_mask", None))
         given = self._options_by_row(checked_options(rest), rows)
-        self._seed(seed, rows)
         tables = self._tables
+        tables.columns["has_ended"][:] = False
         if given is None:
+            self._seed(seed, rows)
             tables.reset(rows)
         else:
-            starts = [
-                set_position(tables.states[row : row + 1], **one)
-                for row, one in zip(rows, given, strict=True)
-            ]
-            for row, start in zip(rows, starts, strict=True):
-                tables.reset_to(int(row), start)
+            with tables.unchanged_if_refused():
+                self._seed(seed, rows)
+                for row, one in zip(rows, given, strict=True):
+                    tables.reset_to(int(row), set_position(tables.states[row : row + 1], **one))
         return self._own(tables.observations), self._infos()
 
     def step(  # type: ignore[override]
@@ -167,7 +166,7 @@ class EuchreVectorEnv(
         """
         tables = self._tables
         if not tables.is_begun.all():
-            raise ResetNeeded("call reset() first: nothing is dealt yet")
+            raise ResetNeeded("call reset() first: no episode is under way")
         acts = np.asarray(actions)
         if acts.shape != (self.num_envs,) or not np.issubdtype(acts.dtype, np.integer):
             raise ValueError(
@@ -196,13 +195,13 @@ class EuchreVectorEnv(
     def action_masks(self) -> Bools:
         """The legal acts: bool, shape (n, 42)."""
         if not self._tables.is_begun.all():
-            raise ResetNeeded("call reset() first: nothing is dealt yet")
+            raise ResetNeeded("call reset() first: no episode is under way")
         return self._tables.masks == 1
 
     def render(self) -> tuple[str, ...] | None:
         """Every table as its learner's seat sees it, as text; None without a render mode."""
         if not self._tables.is_begun.all():
-            raise ResetNeeded("call reset() first: nothing is dealt yet")
+            raise ResetNeeded("call reset() first: no episode is under way")
         if self.render_mode is None:
             gymnasium.logger.warn('render() draws nothing: make it with render_mode="ansi"')
             return None
@@ -231,6 +230,8 @@ class EuchreVectorEnv(
         per_game = {}
         for name, value in given.items():
             is_list = isinstance(value, list) and len(value) == self.num_envs
+            if is_list and name in ("deal", "scores"):  # one value, where it holds bare numbers
+                is_list = not any(isinstance(part, int | np.integer) for part in value)
             per_game[name] = value if is_list else [value] * self.num_envs
         return [{name: values[row] for name, values in per_game.items()} for row in rows]
 
