@@ -38,9 +38,8 @@ from euchre_env.engine import (
     start_games,
 )
 from euchre_env.kernel import kernel
-from euchre_env.observation import OBSERVATION_SIZE, encode
+from euchre_env.observation import OBSERVATION_SIZE, observe
 from euchre_env.state import States, new_states
-from euchre_env.views import blank
 
 ENV_ID: Final = "euchre_env/Euchre-v0"
 SEED: Final = 1
@@ -110,7 +109,7 @@ def batched_random_play(num_games: int) -> Contender:
         draw_actions(states, actions, count)
         apply_and_deal(states, actions)
         action_masks(states, masks)
-        encode(blank(states, states["to_act"]), out=observations)
+        observe(states, states["to_act"], out=observations)
         return num_games
 
     return lambda seconds: _rate(play, seconds)

@@ -4,17 +4,22 @@ Everything that plays calls these: both environments, agents that look ahead, te
 time inside kernels; arrays of rows through the functions whose names are plural.
 """
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.bidding import bid, lay_away, legal_bids, legal_discards
+from euchre_env.cards import HAND_SIZE
 from euchre_env.dealing import AGENTS, below, deal, first_dealer, mix, next_dealer, substream
-from euchre_env.kernel import kernel, nth, popcount, spread
+from euchre_env.kernel import kernel, lowest, popcount, spread
 from euchre_env.scoring import settle
 from euchre_env.state import States
 from euchre_env.tricks import play, playable
 
+MAX_LEGAL: Final = HAND_SIZE + 1
+"""No position has more legal acts: the six cards of a discard."""
 _WHOLE_BYTES = NUM_ACTIONS // 8 * 8
 _DISCARD, _PLAY = int(Phase.DISCARD), int(Phase.PLAY)
 _DEAL_OVER, _GAME_OVER = int(Phase.DEAL_OVER), int(Phase.GAME_OVER)
@@ -144,8 +149,11 @@ def next_deals(states: States) -> None:
 
 @kernel
 def draw_action(bits: int, word: np.uint64) -> int:
-    """One of the acts of a mask, each as likely, by a random word."""
-    return nth(bits, below(word, popcount(bits)))
+    """One of the acts of a mask of at most `MAX_LEGAL`, each as likely, by a random word."""
+    skipped = below(word, popcount(bits))
+    for k in range(MAX_LEGAL - 1):  # always so often: a guess at the end of a loop would fail
+        bits = bits & (bits - 1) if k < skipped else bits
+    return lowest(bits)
 
 
 @kernel

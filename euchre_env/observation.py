@@ -30,7 +30,7 @@ from euchre_env.cards import (
 from euchre_env.kernel import int64, kernel, lowest, popcount, spread
 from euchre_env.rules import BEATS, JOKER_FIXED, OPTION_VALUES
 from euchre_env.state import NO_CARD, NO_SUIT, NOBODY, STATE_DTYPE, States, UpcardPlace
-from euchre_env.views import may_hold
+from euchre_env.views import blank_into, checked_seats, may_hold
 
 # --- suits seen from the upcard -----------------------------------------------------------------
 
@@ -281,6 +281,32 @@ def _encode_all(views: States, is_relative: bool, rows: npt.NDArray[np.uint8]) -
         encode_into(views[i], is_relative, rows[i])
 
 
+@kernel
+def _observe_all(
+    states: States,
+    seats: npt.NDArray[np.int64],
+    is_relative: bool,
+    rows: npt.NDArray[np.uint8],
+    scratch: States,
+) -> None:
+    view = scratch[0]
+    for i in range(states.shape[0]):
+        blank_into(states[i], seats[i], view)
+        encode_into(view, is_relative, rows[i])
+
+
+def _rows_for(num: int, out: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8]:
+    """Where ``num`` observations go: ``out``, checked, or a new array."""
+    if out is None:
+        return np.empty((num, OBSERVATION_SIZE), dtype=np.uint8)
+    if out.shape != (num, OBSERVATION_SIZE) or out.dtype != np.uint8:
+        raise ValueError(
+            f"out has shape {out.shape} and dtype {out.dtype}: uint8 of shape "
+            f"({num}, {OBSERVATION_SIZE}) is wanted"
+        )
+    return out
+
+
 def encode(
     views: States, relative: bool = False, out: npt.NDArray[np.uint8] | None = None
 ) -> npt.NDArray[np.uint8]:
@@ -295,19 +321,39 @@ def encode(
         uint8, shape (n, OBSERVATION_SIZE).
 
     Raises:
-        ValueError: full states given: cards go up as views only.
+        ValueError: full states given: cards go up as views only; or another ``out``.
     """
     rows = np.atleast_1d(np.asarray(views, dtype=STATE_DTYPE))
     if (rows["seat"] == NOBODY).any():
         raise ValueError("these are full states: an observation is made of a view (views.blank)")
-    if out is None:
-        out = np.empty((len(rows), OBSERVATION_SIZE), dtype=np.uint8)
-    elif out.shape != (len(rows), OBSERVATION_SIZE) or out.dtype != np.uint8:
-        raise ValueError(
-            f"out has shape {out.shape} and dtype {out.dtype}: uint8 of shape "
-            f"({len(rows)}, {OBSERVATION_SIZE}) is wanted"
-        )
+    out = _rows_for(len(rows), out)
     _encode_all(rows, relative, out)
+    return out
+
+
+def observe(
+    states: States,
+    seats: int | npt.ArrayLike,
+    relative: bool = False,
+    out: npt.NDArray[np.uint8] | None = None,
+) -> npt.NDArray[np.uint8]:
+    """The observations that seats have of states: ``encode(blank(states, seats))`` in one pass.
+
+    Args:
+        states: full states, shape (n,) (or one row).
+        seats: the seat that looks at each, 0 or 1: one number or shape (n,).
+        relative: name the suits from the upcard.
+        out: uint8, shape (n, OBSERVATION_SIZE), to write into.
+
+    Returns:
+        uint8, shape (n, OBSERVATION_SIZE).
+
+    Raises:
+        ValueError: a seat that is neither 0 nor 1, views given as states, or another ``out``.
+    """
+    rows, lookers = checked_seats(states, seats)
+    out = _rows_for(len(rows), out)
+    _observe_all(rows, lookers, relative, out, np.empty(1, dtype=STATE_DTYPE))
     return out
 
 

@@ -6,7 +6,7 @@ Rules: R9, R13, R15, R22.
 """
 
 from math import comb
-from typing import Final
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -181,6 +181,21 @@ def _may_hold_all(views: States, held: npt.NDArray[np.int64]) -> None:
         held[i] = may_hold(views[i])
 
 
+def checked_seats(states: States, seats: int | npt.ArrayLike) -> tuple[States, Any]:
+    """States and the seats that look at them, as kernels take them: shapes (n,).
+
+    Raises:
+        ValueError: a seat that is neither 0 nor 1, or views given as states.
+    """
+    rows = np.atleast_1d(np.asarray(states))
+    chosen = np.asarray(seats)
+    if not np.issubdtype(chosen.dtype, np.integer) or ((chosen | 1) != 1).any():
+        raise ValueError(f"seats={seats!r}: a seat is 0 or 1")
+    if (rows["seat"] != NOBODY).any():
+        raise ValueError("these are views already: a view cannot be looked at from another seat")
+    return rows, np.ascontiguousarray(np.broadcast_to(chosen, rows.shape), dtype=np.int64)
+
+
 def blank(states: States, seats: int | npt.ArrayLike) -> States:
     """What seats know of states. R22.
 
@@ -196,12 +211,7 @@ def blank(states: States, seats: int | npt.ArrayLike) -> States:
     Raises:
         ValueError: a seat that is neither 0 nor 1, or views given as states.
     """
-    rows = np.atleast_1d(np.asarray(states))
-    lookers = np.ascontiguousarray(np.broadcast_to(seats, rows.shape), dtype=np.int64)
-    if not np.isin(lookers, (0, 1)).all():
-        raise ValueError(f"seats={seats!r}: a seat is 0 or 1")
-    if (rows["seat"] != NOBODY).any():
-        raise ValueError("these are views already: a view cannot be looked at from another seat")
+    rows, lookers = checked_seats(states, seats)
     views = np.empty(rows.shape, dtype=STATE_DTYPE)
     _blank_all(rows, lookers, views)
     return views

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from euchre_env import engine, observation, views
 from euchre_env.actions import ACTION_NAMES, NAME, NUM_ACTIONS, PASS, Phase
 from euchre_env.cards import CARD_NAMES, NUM_CARDS, NUM_SUITS, SUIT_NAMES, card_list
+from euchre_env.dealing import seed_streams
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.notation import format_position, parse_position
 from euchre_env.observation import (
@@ -27,7 +28,15 @@ from euchre_env.observation import (
     encode,
 )
 from euchre_env.rules import OPTION_VALUES
-from euchre_env.state import NO_CARD, NO_SUIT, NOBODY, States, UpcardPlace, rules_of
+from euchre_env.state import (
+    NO_CARD,
+    NO_SUIT,
+    NOBODY,
+    States,
+    UpcardPlace,
+    new_states,
+    rules_of,
+)
 from tests import reference
 from tests.strategies import games, sample, seats, walk
 
@@ -366,3 +375,19 @@ def test_relative_masks_are_the_masks_with_the_acts_renamed() -> None:
                 1 << int(RELATIVE_ACTIONS[frame, a]) for a in range(NUM_ACTIONS) if bits >> a & 1
             )
             assert int(observation.relative_bits(bits, frame)) == expected, format_position(state)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_observing_is_blanking_and_encoding_in_one(relative: bool) -> None:
+    states = new_states(64)
+    seed_streams(states, np.arange(64, dtype=np.uint64))
+    engine.start_games(states)
+    for _ in range(20):
+        engine.play_random(states, 1)
+        for seat in (0, 1, states["to_act"]):
+            expected = encode(views.blank(states, seat), relative)
+            assert (observation.observe(states, seat, relative) == expected).all()
+    with pytest.raises(ValueError, match="views already"):
+        observation.observe(views.blank(states, 0), 0)
+    with pytest.raises(ValueError, match="uint8 of shape"):
+        observation.observe(states, 0, out=np.empty((2, 3), dtype=np.uint8))
