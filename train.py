@@ -94,7 +94,7 @@ class Args:
     device: str = "cpu"
     """where the network learns: cpu, cuda, mps (for networks this small the cpu is fastest)"""
     threads: int = 2
-    """cores that the network's arithmetic may use"""
+    """cores that the network's arithmetic may use; take 1 on a machine busy with other work"""
     checkpoint_minutes: float = 1.0
     """how often the policy is saved on the way"""
     pairs: int = 10_000
@@ -445,12 +445,13 @@ def draw_curve(curve: list[dict[str, float]], args: Args) -> Any:
 
 
 def smoothed(values: npt.NDArray[np.float64], reach: int) -> npt.NDArray[np.float64]:
-    """The mean of each value and of up to ``reach`` values on either side of it."""
+    """The mean of each value and of ``reach`` values on either side, fewer near the ends."""
     weights = np.isfinite(values).astype(np.float64)
     sums = np.cumsum(np.concatenate([[0.0], np.nan_to_num(values)]))
     counts = np.cumsum(np.concatenate([[0.0], weights]))
     places = np.arange(len(values))
-    low, high = np.maximum(places - reach, 0), np.minimum(places + reach + 1, len(values))
+    sides = np.minimum(reach, np.minimum(places, len(values) - 1 - places))  # never lopsided
+    low, high = places - sides, places + sides + 1
     with np.errstate(invalid="ignore"):
         means: npt.NDArray[np.float64] = (sums[high] - sums[low]) / (counts[high] - counts[low])
     return means

@@ -176,6 +176,7 @@ def lay_out(state: np.record, upcard: int) -> None:
     for seat in range(2):
         state.played[seat] = 0
         state.tricks[seat] = 0
+        state.leads[seat] = 0
         state.voids[seat] = 0
         state.points[seat] = 0
     state.upcard = upcard

@@ -28,9 +28,9 @@ from euchre_env.cards import (
     SUIT_NAMES,
 )
 from euchre_env.kernel import int64, kernel, lowest, popcount, spread
-from euchre_env.rules import BEATS, JOKER_FIXED, OPTION_VALUES
+from euchre_env.rules import JOKER_FIXED, OPTION_VALUES
 from euchre_env.state import NO_CARD, NO_SUIT, NOBODY, STATE_DTYPE, States, UpcardPlace
-from euchre_env.views import blank_into, checked_seats, may_hold
+from euchre_env.views import NOT_TO_BE_LOOKED_AT, blank_into, may_hold, may_look, with_seats
 
 # --- suits seen from the upcard -----------------------------------------------------------------
 
@@ -181,23 +181,18 @@ def _write_cards(cards: int, frame: int, row: npt.NDArray[np.uint8], start: int)
 @kernel
 def _write_plays(view: np.record, frame: int, row: npt.NDArray[np.uint8]) -> None:
     """Who led each trick and which card fell in which, read off the history."""
-    seat, trump = view.seat, view.trump
-    num_plays = popcount(view.played[0]) + popcount(view.played[1])
+    other = 1 - view.seat
+    num_plays = popcount(view.played[0] | view.played[1])
     first = view.num_actions - num_plays
-    leader = 1 - view.dealer
-    for i in range(0, num_plays, 2):
-        trick = i // 2
-        led = view.history[first + i]
-        lead_is_other = int64(leader ^ seat)
-        row[_LEADS + HAND_SIZE * lead_is_other + trick] = 1
-        row[_PLAYS + NUM_CARDS * lead_is_other + RELATIVE_ACTIONS[frame, led]] = trick + 1
-        if i + 1 < num_plays:
-            followed = view.history[first + i + 1]
-            row[_PLAYS + NUM_CARDS * (1 - lead_is_other) + RELATIVE_ACTIONS[frame, followed]] = (
-                trick + 1
-            )
-            if BEATS[trump, led] >> followed & 1:
-                leader = 1 - leader
+    other_led = int64(view.leads[other])
+    for i in range(num_plays):
+        trick = i >> 1
+        is_other = (other_led >> trick & 1) ^ (i & 1)  # the lead is i even, the answer i odd
+        action = view.history[first + i]
+        row[_PLAYS + NUM_CARDS * is_other + RELATIVE_ACTIONS[frame, action]] = trick + 1
+    for trick in range(HAND_SIZE):
+        row[_LEADS + trick] = view.leads[view.seat] >> trick & 1
+        row[_LEADS + HAND_SIZE + trick] = other_led >> trick & 1
 
 
 @kernel
@@ -244,10 +239,10 @@ def encode_into(view: np.record, is_relative: bool, row: npt.NDArray[np.uint8]) 
     for other in range(2):  # 0: this seat, 1: the other
         who = seat ^ other
         row[_WON + (HAND_SIZE + 1) * other + int64(view.tricks[who])] = 1
-        if view.voids[who]:
-            for suit in range(NUM_SUITS):
-                if view.voids[who] >> suit & 1:
-                    row[_VOIDS + NUM_SUITS * other + RELATIVE_SUITS[frame, suit]] = 1
+        for suit in range(NUM_SUITS):
+            row[_VOIDS + NUM_SUITS * other + RELATIVE_SUITS[frame, suit]] = (
+                view.voids[who] >> suit & 1
+            )
         needed = int64(view.target_score) - int64(view.scores[who])
         if needed > 0:
             row[_NEED + NEEDED_CAP * other + min(needed, NEEDED_CAP) - 1] = 1
@@ -255,9 +250,10 @@ def encode_into(view: np.record, is_relative: bool, row: npt.NDArray[np.uint8]) 
     row[_TARGET] = min(view.target_score, 255)
     row[_PHASE + int64(view.phase)] = 1
     row[_DEALS] = view.dealer == seat
-    passes = 0
-    while passes < 4 and view.history[passes] == PASS:
-        passes += 1
+    passes, is_pass = 0, 1
+    for i in range(4):
+        is_pass &= view.history[i] == PASS
+        passes += is_pass
     row[_PASSES + passes] = 1
     row[_PLACE + int64(view.upcard_place)] = 1
     _write_rules(view, frame, row)
@@ -276,9 +272,13 @@ def relative_bits(bits: int, frame: int) -> int:
 
 
 @kernel
-def _encode_all(views: States, is_relative: bool, rows: npt.NDArray[np.uint8]) -> None:
+def _encode_all(views: States, is_relative: bool, rows: npt.NDArray[np.uint8]) -> bool:
+    """Whether they were views, and are encoded."""
     for i in range(views.shape[0]):
+        if views[i].seat == NOBODY:
+            return False
         encode_into(views[i], is_relative, rows[i])
+    return True
 
 
 @kernel
@@ -288,11 +288,15 @@ def _observe_all(
     is_relative: bool,
     rows: npt.NDArray[np.uint8],
     scratch: States,
-) -> None:
+) -> bool:
+    """Whether they were states and seats, and are encoded."""
     view = scratch[0]
     for i in range(states.shape[0]):
+        if not may_look(states[i], seats[i]):
+            return False
         blank_into(states[i], seats[i], view)
         encode_into(view, is_relative, rows[i])
+    return True
 
 
 def _rows_for(num: int, out: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8]:
@@ -324,10 +328,9 @@ def encode(
         ValueError: full states given: cards go up as views only; or another ``out``.
     """
     rows = np.atleast_1d(np.asarray(views, dtype=STATE_DTYPE))
-    if (rows["seat"] == NOBODY).any():
-        raise ValueError("these are full states: an observation is made of a view (views.blank)")
     out = _rows_for(len(rows), out)
-    _encode_all(rows, relative, out)
+    if not _encode_all(rows, relative, out):
+        raise ValueError("these are full states: an observation is made of a view (views.blank)")
     return out
 
 
@@ -351,9 +354,10 @@ def observe(
     Raises:
         ValueError: a seat that is neither 0 nor 1, views given as states, or another ``out``.
     """
-    rows, lookers = checked_seats(states, seats)
+    rows, lookers = with_seats(states, seats)
     out = _rows_for(len(rows), out)
-    _observe_all(rows, lookers, relative, out, np.empty(1, dtype=STATE_DTYPE))
+    if not _observe_all(rows, lookers, relative, out, np.empty(1, dtype=STATE_DTYPE)):
+        raise ValueError(NOT_TO_BE_LOOKED_AT)
     return out
 
 

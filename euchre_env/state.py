@@ -62,6 +62,7 @@ STATE_FIELDS: Final[tuple[tuple[str, type, tuple[int, ...], str], ...]] = (
     ("discard", np.int8, (), "the card the dealer laid away, or NO_CARD; his secret. R9, R22"),
     ("led_card", np.int8, (), "the card to be answered in this trick, or NO_CARD on lead"),
     ("tricks", np.int8, (2,), "by seat: tricks won in this deal"),
+    ("leads", np.int8, (2,), "by seat: bit t set once it led trick t of this deal. R14, R16"),
     ("voids", np.int8, (2,), "by seat: bit s set once it failed to follow suit s. R15"),
     ("points", np.int8, (2,), "by seat: what this deal scored, once it is over. R17"),
     ("winner", np.int8, (), "the seat that won the game, or NOBODY. R19"),

@@ -48,6 +48,7 @@ def play(state: np.record, played_card: int) -> None:
     state.played[seat] |= bit
     if led_card < 0:
         state.led_card = played_card
+        state.leads[seat] |= 1 << (state.tricks[0] + state.tricks[1])
         state.to_act = 1 - seat
         return
     trump = state.trump

@@ -6,7 +6,7 @@ Rules: R9, R13, R15, R22.
 """
 
 from math import comb
-from typing import Any, Final
+from typing import Final
 
 import numba
 import numpy as np
@@ -102,9 +102,10 @@ def may_hold(view: np.record) -> int:
     held = unseen(view)
     if view.upcard_place == _TAKEN and view.dealer == other:
         held |= (int64(1) << view.upcard) & ~view.played[other]
-    for suit in range(NUM_SUITS):
-        if view.voids[other] >> suit & 1:
-            held &= ~SUIT_CARDS[view.trump, suit]
+    if view.voids[other]:
+        for suit in range(NUM_SUITS):
+            if view.voids[other] >> suit & 1:
+                held &= ~SUIT_CARDS[view.trump, suit]
     return held
 
 
@@ -164,9 +165,13 @@ def _fill_into(view: np.record, stream: np.uint64, state: np.record) -> None:
 
 
 @kernel
-def _blank_all(states: States, seats: npt.NDArray[np.int64], views: States) -> None:
+def _blank_all(states: States, seats: npt.NDArray[np.int64], views: States) -> bool:
+    """Whether they were states and seats, and are blanked."""
     for i in range(states.shape[0]):
+        if not may_look(states[i], seats[i]):
+            return False
         blank_into(states[i], seats[i], views[i])
+    return True
 
 
 @kernel
@@ -181,19 +186,30 @@ def _may_hold_all(views: States, held: npt.NDArray[np.int64]) -> None:
         held[i] = may_hold(views[i])
 
 
-def checked_seats(states: States, seats: int | npt.ArrayLike) -> tuple[States, Any]:
+NOT_TO_BE_LOOKED_AT: Final = (
+    "a seat is 0 or 1, and looks at full states: these are views already, or seats of another kind"
+)
+
+
+@kernel
+def may_look(state: np.record, seat: int) -> bool:
+    """Whether this is a full state, and the seat one of the two."""
+    return state.seat == NOBODY and (seat == 0 or seat == 1)
+
+
+def with_seats(states: States, seats: int | npt.ArrayLike) -> tuple[States, npt.NDArray[np.int64]]:
     """States and the seats that look at them, as kernels take them: shapes (n,).
 
     Raises:
-        ValueError: a seat that is neither 0 nor 1, or views given as states.
+        ValueError: the seats are no whole numbers.
     """
     rows = np.atleast_1d(np.asarray(states))
     chosen = np.asarray(seats)
-    if not np.issubdtype(chosen.dtype, np.integer) or ((chosen | 1) != 1).any():
+    if not np.issubdtype(chosen.dtype, np.integer):
         raise ValueError(f"seats={seats!r}: a seat is 0 or 1")
-    if (rows["seat"] != NOBODY).any():
-        raise ValueError("these are views already: a view cannot be looked at from another seat")
-    return rows, np.ascontiguousarray(np.broadcast_to(chosen, rows.shape), dtype=np.int64)
+    if chosen.shape != rows.shape:
+        chosen = np.broadcast_to(chosen, rows.shape)
+    return rows, np.ascontiguousarray(chosen, dtype=np.int64)
 
 
 def blank(states: States, seats: int | npt.ArrayLike) -> States:
@@ -211,9 +227,10 @@ def blank(states: States, seats: int | npt.ArrayLike) -> States:
     Raises:
         ValueError: a seat that is neither 0 nor 1, or views given as states.
     """
-    rows, lookers = checked_seats(states, seats)
+    rows, lookers = with_seats(states, seats)
     views = np.empty(rows.shape, dtype=STATE_DTYPE)
-    _blank_all(rows, lookers, views)
+    if not _blank_all(rows, lookers, views):
+        raise ValueError(NOT_TO_BE_LOOKED_AT)
     return views
 
 

@@ -309,7 +309,7 @@ def test_a_new_deal_keeps_scores_dealer_and_rules_and_nothing_else() -> None:
     moves = is_scored | (is_thrown_in & ~is_same)
     assert (afters["dealer"][moves] == 1 - befores["dealer"][moves]).all()
     blank = {
-        "played": 0, "tricks": 0, "voids": 0, "points": 0, "num_actions": 0,
+        "played": 0, "tricks": 0, "leads": 0, "voids": 0, "points": 0, "num_actions": 0,
         "history": NO_ACTION, "trump": NO_SUIT, "maker": NOBODY, "discard": NO_CARD,
         "led_card": NO_CARD, "winner": NOBODY, "seat": NOBODY,
         "upcard_place": UpcardPlace.TURNED_UP,

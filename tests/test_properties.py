@@ -19,7 +19,7 @@ from euchre_env.rules import JOKER_FIXED
 from euchre_env.state import NOBODY, States
 from tests.strategies import differing, games, replayed, walk
 
-BY_SEAT = ("hands", "played", "scores", "tricks", "voids", "points")
+BY_SEAT = ("hands", "played", "scores", "tricks", "leads", "voids", "points")
 SEATS = ("to_act", "dealer", "maker", "winner", "seat")
 
 

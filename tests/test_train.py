@@ -175,7 +175,7 @@ def test_a_run_by_the_clock_stops(tmp_path):
 def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=is_terminal, width=100)
-    train.learn(replace(TINY, minutes=1.0), Rules(), tmp_path, console)
+    train.learn(replace(TINY, steps=1024), Rules(), tmp_path, console)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
     assert re.search(r"1,024 steps · [\d,]+/s · [+-]\d\.\d{3} points a deal", lines)
     assert is_terminal == ("\x1b[" in shown.getvalue())
@@ -258,7 +258,7 @@ def test_the_network_sees_all_that_changes(rules, episode):
 
 def test_smoothing_passes_over_gaps():
     values = np.array([1.0, np.nan, 3.0, 5.0])
-    assert train.smoothed(values, 1).tolist() == [1.0, 2.0, 4.0, 4.0]
+    assert train.smoothed(values, 1).tolist() == [1.0, 2.0, 4.0, 5.0]
     assert np.isnan(train.smoothed(np.array([np.nan, 1.0]), 0)).tolist() == [True, False]
 
 
