@@ -27,6 +27,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Literal
 
+# torch's threads wait for each other all the time; where another program has the core, waiting
+# busily costs nearly all speed (to be said before torch is loaded)
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 import numpy as np
 import numpy.typing as npt
 import torch
