@@ -102,7 +102,7 @@ _PASS_BIT: Final = 1 << PASS
 def legal_bids(state: np.record) -> int:
     """The bids that may be made now, a mask of acts. R6-R8, R10, R12, R13."""
     phase = state.phase
-    bids = LEGAL_BIDS[phase]
+    bids = LEGAL_BIDS[phase & 15]
     if phase == _NAME_FIRST or phase == _NAME_SECOND:
         is_stuck = phase == _NAME_SECOND and state.stick_the_dealer
         if is_stuck:
@@ -116,10 +116,10 @@ def legal_bids(state: np.record) -> int:
 @kernel
 def bid(state: np.record, action: int) -> None:
     """Make a legal bid: whose act is next, who is maker, what is trump, where the upcard goes."""
-    outcome = BIDS[state.order_up_pickup, state.phase, action]
+    outcome = BIDS[state.order_up_pickup & 1, state.phase & 15, action & 63]
     phase, next_role, maker_role = outcome[0], outcome[1], outcome[2]
     trump, upcard_place = outcome[3], outcome[4]
-    dealer = state.dealer
+    dealer = state.dealer & 1
     state.phase = phase
     state.to_act = NOBODY if next_role == _STAYS else (dealer ^ 1 ^ next_role)
     if maker_role != _STAYS:
@@ -137,7 +137,7 @@ def bid(state: np.record, action: int) -> None:
 @kernel
 def legal_discards(state: np.record) -> int:
     """The cards that the dealer may lay away, a mask. R9."""
-    hand = state.hands[state.dealer]
+    hand = state.hands[state.dealer & 1]
     if state.discard_upcard:
         return hand
     return hand & ~(int64(1) << state.upcard)
@@ -146,7 +146,7 @@ def legal_discards(state: np.record) -> int:
 @kernel
 def lay_away(state: np.record, discard: int) -> None:
     """Lay a card away face down; the nondealer leads. R7, R9, R14."""
-    state.hands[state.dealer] ^= int64(1) << discard
+    state.hands[state.dealer & 1] ^= int64(1) << discard
     state.discard = discard
     state.phase = _PLAY
     state.to_act = 1 - state.dealer

@@ -157,7 +157,7 @@ def draw_cards(state: np.record) -> int:
             bits >>= np.uint64(width)
             unread -= width
         if receiver < 2:
-            state.hands[receiver ^ state.dealer ^ 1] = drawn
+            state.hands[(receiver ^ state.dealer ^ 1) & 1] = drawn
     return lowest(drawn)
 
 

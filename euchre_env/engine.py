@@ -30,7 +30,7 @@ def legal_actions(state: np.record) -> int:
     """The legal acts, a mask of acts; 0 when the deal is over."""
     phase = state.phase
     if phase == _PLAY:
-        return playable(state.hands[state.to_act], state.led_card, state.trump)
+        return playable(state.hands[state.to_act & 1], state.led_card, state.trump)
     if phase == _DISCARD:
         return legal_discards(state)
     return legal_bids(state)
@@ -42,7 +42,7 @@ def apply(state: np.record, action: int) -> None:
 
     The next deal is not dealt: ``state.phase`` is then ``DEAL_OVER`` or ``GAME_OVER``.
     """
-    state.history[state.num_actions] = action
+    state.history[state.num_actions & 15] = action
     state.num_actions += 1
     phase = state.phase
     if phase == _PLAY:

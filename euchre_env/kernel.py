@@ -10,6 +10,10 @@ table in another file would go unseen. Compiled kernels are therefore kept in a 
 is a hash of *all* the sources they can depend on: edit any file and the next run compiles anew.
 The folder lies under ``NUMBA_CACHE_DIR`` where that is set, else in the user's cache folder.
 
+An index that is read off a row may be negative for all that the compiler knows, and negative ones
+count from the end. ``seat & 1``, ``trump & 3``, ``card & 63`` say that it is not: no test is
+compiled, and a seat or card that is missing (-1) can never pass for the last one.
+
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (slow, for debuggers and coverage).
 """
 

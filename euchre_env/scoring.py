@@ -16,8 +16,8 @@ def settle(state: np.record) -> None:
     maker = state.maker
     if maker == NOBODY:
         return
-    points = MAKER_POINTS[state.super_euchre, state.tricks[maker]]
-    scorer = maker if points > 0 else 1 - maker
+    points = MAKER_POINTS[state.super_euchre & 1, state.tricks[maker & 1] & 7]
+    scorer = (maker if points > 0 else 1 - maker) & 1
     state.points[scorer] = abs(points)
     state.scores[scorer] += abs(points)
     if state.scores[scorer] >= state.target_score:

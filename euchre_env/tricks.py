@@ -27,7 +27,7 @@ def playable(hand_cards: int, led_card: int, trump: int) -> int:
     """
     if led_card < 0:
         return hand_cards
-    following = hand_cards & SUIT_CARDS[trump, EFFECTIVE_SUIT[trump, led_card]]
+    following = hand_cards & SUIT_CARDS[trump & 3, EFFECTIVE_SUIT[trump & 3, led_card & 63] & 3]
     return following if following else hand_cards
 
 
@@ -41,7 +41,7 @@ def is_decided(state: np.record) -> bool:
 @kernel
 def play(state: np.record, played_card: int) -> None:
     """Play a legal card: lead it, or complete the trick, whose winner leads next. R14-R16, R18."""
-    seat = state.to_act
+    seat = state.to_act & 1
     led_card = state.led_card
     bit = int64(1) << played_card
     state.hands[seat] ^= bit
@@ -51,13 +51,13 @@ def play(state: np.record, played_card: int) -> None:
         state.leads[seat] |= 1 << (state.tricks[0] + state.tricks[1])
         state.to_act = 1 - seat
         return
-    trump = state.trump
-    led_suit = EFFECTIVE_SUIT[trump, led_card]
-    if EFFECTIVE_SUIT[trump, played_card] != led_suit:
+    trump = state.trump & 3
+    led_suit = EFFECTIVE_SUIT[trump, led_card & 63]
+    if EFFECTIVE_SUIT[trump, played_card & 63] != led_suit:
         state.voids[seat] |= 1 << led_suit
-    follower_wins = BEATS[trump, led_card] >> played_card & 1
+    follower_wins = BEATS[trump, led_card & 63] >> played_card & 1
     winner = seat if follower_wins else 1 - seat
-    state.tricks[winner] += 1
+    state.tricks[winner & 1] += 1
     state.led_card = NO_CARD
     state.to_act = winner
     is_last = state.tricks[0] + state.tricks[1] == HAND_SIZE
