@@ -522,6 +522,8 @@ def check(args: Args) -> Rules:
             f"batch_size={args.batch_size}: it divides the {num_acts} acts of an update "
             f"(num_envs={args.num_envs} times num_steps={args.num_steps})"
         )
+    if args.device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device={args.device!r}: torch finds no such device here")
     make_agent(args.opponent)
     return parse_rules(args.rules)
 

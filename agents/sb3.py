@@ -14,6 +14,7 @@ ended) is all the Python there is.
 No ``Monitor`` or ``VecMonitor`` is needed: each episode's end carries their ``info["episode"]``.
 """
 
+import inspect
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +28,9 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvS
 
 from euchre_env import EuchreVectorEnv
 from euchre_env.actions import NUM_ACTIONS
+from euchre_env.observation import ABSOLUTE_ACTIONS, encode, frame_of
+from euchre_env.state import States
+from euchre_env.tables import Suits
 
 _HOW = (
     "make one with agents.sb3.EuchreVecEnv(num_envs, opponent='novice', ...), which takes "
@@ -219,6 +223,47 @@ class EuchreVecEnv(VecEnv):
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
         """No pictures: `EuchreEnv` draws single games."""
         return [None] * self.num_envs
+
+
+class ModelAgent:
+    """A model of sb3-contrib or Stable-Baselines3 as an agent: opponent, or player of a match.
+
+    A model that looks at masks (``MaskablePPO``) is given them; another one's act is taken where it
+    is legal, and else the first legal act is done.
+    """
+
+    def __init__(self, model: Any, suits: Suits = "relative", name: str = "model") -> None:
+        """Take a model that learned from `EuchreVecEnv`.
+
+        Args:
+            model: has ``predict(observations, deterministic=True)``.
+            suits: as in the games that it learned from.
+            name: what tables call it.
+        """
+        self.model = model
+        self.suits = suits
+        self.name = name
+        parameters = inspect.signature(model.predict).parameters
+        self._takes_masks = "action_masks" in parameters
+
+    def act(
+        self,
+        views: States,
+        action_masks: npt.NDArray[np.int8],
+        rng: npt.NDArray[np.uint64],
+    ) -> npt.NDArray[np.int64]:
+        """The model's likeliest legal acts (see ``agents.Agent.act``)."""
+        is_relative = self.suits == "relative"
+        frames = [frame_of(views[i], is_relative) for i in range(len(views))]
+        absolute = ABSOLUTE_ACTIONS[frames]
+        masks = np.take_along_axis(action_masks, absolute, axis=1)
+        given = {"action_masks": masks} if self._takes_masks else {}
+        seen = encode(views, relative=is_relative)
+        chosen, _ = self.model.predict(seen, deterministic=True, **given)
+        rows = np.arange(len(views))
+        legal = np.where(masks[rows, chosen] == 1, chosen, masks.argmax(axis=1))
+        actions: npt.NDArray[np.int64] = absolute[rows, legal]
+        return actions
 
 
 def _kind(games: object) -> str:

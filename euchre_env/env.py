@@ -36,6 +36,25 @@ def observation_space(seed: int | None = None) -> spaces.Box:
     )
 
 
+class RenderModeError(ValueError, TypeError):
+    """A way of drawing that there is not.
+
+    A TypeError too, because ``stable_baselines3.common.env_util.make_vec_env`` asks for
+    ``rgb_array`` first and goes on without it only after one.
+    """
+
+
+def check_render_mode(render_mode: str | None) -> None:
+    """Refuse a way of drawing that there is not.
+
+    Raises:
+        RenderModeError: it is neither None nor one of ``EuchreEnv.metadata["render_modes"]``.
+    """
+    known = EuchreEnv.metadata["render_modes"]
+    if render_mode is not None and render_mode not in known:
+        raise RenderModeError(f"render_mode={render_mode!r}: it is None or one of {known}")
+
+
 def refusal(tables: Tables, row: int, action: Any) -> InvalidAction:
     """The error for an act that is refused, in the game's words, with the position."""
     view = tables.views[row]
@@ -101,10 +120,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         max_deals: int | None = None,
         illegal: Illegal = "raise",
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(
-                f"render_mode={render_mode!r}: it is None or one of {self.metadata['render_modes']}"
-            )
+        check_render_mode(render_mode)
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)

@@ -97,7 +97,7 @@ class _SayOnce(event.Listener):
         _SayOnce.said = True
         print(
             "euchre_env: compiling the rules to machine code, "
-            "once for this version (some 20 seconds) ...",
+            "some 20 seconds, kept for the next time ...",
             file=sys.stderr,
             flush=True,
         )

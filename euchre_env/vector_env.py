@@ -15,7 +15,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from euchre_env.actions import NUM_ACTIONS
-from euchre_env.env import EuchreEnv, checked_options, observation_space, refusal
+from euchre_env.env import (
+    EuchreEnv,
+    check_render_mode,
+    checked_options,
+    observation_space,
+    refusal,
+)
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
 from euchre_env.state import States
@@ -72,11 +78,7 @@ class EuchreVectorEnv(
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        if render_mode is not None and render_mode not in EuchreEnv.metadata["render_modes"]:
-            raise ValueError(
-                f"render_mode={render_mode!r}: it is None or one of "
-                f"{EuchreEnv.metadata['render_modes']}"
-            )
+        check_render_mode(render_mode)
         mode = str(getattr(autoreset_mode, "value", autoreset_mode))
         self._tables = Tables(
             num_envs,

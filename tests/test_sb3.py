@@ -6,9 +6,15 @@ import pytest
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import PPO
+from stable_baselines3.common.env_util import make_vec_env
 
-from agents.sb3 import EuchreVecEnv
+from agents import streams
+from agents.sb3 import EuchreVecEnv, ModelAgent
 from euchre_env import EuchreVectorEnv
+from euchre_env.engine import action_masks
+from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_SIZE, frame_of
+from evaluate import match
 
 NUM = 7
 OPTIONS = {"opponent": "random", "episode": "deal", "suits": "relative"}
@@ -157,3 +163,29 @@ def test_games_have_no_other_methods_of_their_own():
         games.set_attr("copy", True, indices=[0])
     games.set_attr("copy", True)
     assert games.env.copy is True
+
+
+@pytest.mark.parametrize("suits", ["relative", "absolute"])
+def test_a_model_is_an_agent(suits):
+    """Its acts in a match are those it chooses in the games it learned from."""
+    model = MaskablePPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64, seed=0)
+    agent = ModelAgent(model, suits=suits)
+    games = EuchreVectorEnv(64, suits=suits, opponent="random", autoreset_mode="SameStep")
+    observations, infos = games.reset(seed=0)
+    for _ in range(20):
+        masks = infos["action_mask"]
+        expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
+        absolute = np.empty((64, 42), dtype=np.int8)
+        action_masks(games._tables.states, absolute)
+        acts = agent.act(games.views, absolute, streams(0, 64))
+        frames = [frame_of(games.views[i], suits == "relative") for i in range(64)]
+        assert (ABSOLUTE_ACTIONS[frames, expected] == acts).all()
+        observations, *_, infos = games.step(expected)
+    plain = ModelAgent(PPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64))
+    assert match(agent, plain, pairs=20).pairs == 20
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")  # Stable-Baselines3 asks for it
+def test_the_usual_way_of_stable_baselines3_to_make_games_works():
+    games = make_vec_env("euchre_env/Euchre-v0", 2, seed=0)
+    assert games.reset().shape == (2, OBSERVATION_SIZE)
