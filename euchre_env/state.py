@@ -49,6 +49,9 @@ STATE_FIELDS: Final[tuple[tuple[str, type, tuple[int, ...], str], ...]] = (
     ("target_score", np.int32, (), "points that win the game. R19"),
     ("num_draws", np.int32, (), "deals drawn from the stream since it was seeded; 0 in a view"),
     ("deal_number", np.int32, (), "deals of this game, this one and those thrown in included"),
+    ("tricks", np.int16, (2,), "by seat: tricks won in this deal"),
+    ("voids", np.int16, (2,), "by seat: bit s set once it failed to follow suit s. R15"),
+    ("points", np.int16, (2,), "by seat: what this deal scored, once it is over. R17"),
     ("history", np.int8, (MAX_ACTIONS,), "the deal's acts in order; NO_ACTION where none yet"),
     ("num_actions", np.int8, (), "acts of the deal so far"),
     ("phase", np.int8, (), "what is to be done: actions.Phase"),
@@ -61,15 +64,13 @@ STATE_FIELDS: Final[tuple[tuple[str, type, tuple[int, ...], str], ...]] = (
     ("maker", np.int8, (), "the seat that made trump, or NOBODY"),
     ("discard", np.int8, (), "the card the dealer laid away, or NO_CARD; his secret. R9, R22"),
     ("led_card", np.int8, (), "the card to be answered in this trick, or NO_CARD on lead"),
-    ("tricks", np.int8, (2,), "by seat: tricks won in this deal"),
     ("leads", np.int8, (2,), "by seat: bit t set once it led trick t of this deal. R14, R16"),
-    ("voids", np.int8, (2,), "by seat: bit s set once it failed to follow suit s. R15"),
-    ("points", np.int8, (2,), "by seat: what this deal scored, once it is over. R17"),
     ("winner", np.int8, (), "the seat that won the game, or NOBODY. R19"),
     ("seat", np.int8, (), "in a view, the seat that sees it; NOBODY in a full state"),
     *((option, np.int8, (), f"rules: place of its value in {option}") for option in OPTION_VALUES),
 )
-"""``(name, dtype, shape, meaning)`` of every field of a row."""
+"""``(name, dtype, shape, meaning)`` of every field of a row, in an order and of sizes that leave
+no padding: NumPy does not copy padding, so equal rows could differ in their bytes."""
 
 STATE_DTYPE: Final = np.dtype(
     (

@@ -18,7 +18,15 @@ from euchre_env.dealing import next_dealer
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.notation import parse_position
 from euchre_env.rules import DECIDED, OPTION_VALUES, Rules
-from euchre_env.state import NO_SUIT, NOBODY, States, new_states, rules_of
+from euchre_env.state import (
+    NO_SUIT,
+    NOBODY,
+    STATE_DTYPE,
+    STATE_FIELDS,
+    States,
+    new_states,
+    rules_of,
+)
 from tests import reference
 from tests.strategies import EVERY_RULES, differing, hands_dealt, laid_out, replayed, rules, walk
 
@@ -348,3 +356,8 @@ def test_the_walk_is_played_by_the_rules_that_each_row_names() -> None:
 def test_there_is_at_least_one_game(num: int) -> None:
     with pytest.raises(ValueError, match=f"num_games={num}"):
         new_states(num)
+
+
+def test_a_row_of_the_state_has_no_padding() -> None:
+    sizes = [np.dtype((kind, shape)).itemsize for _, kind, shape, _ in STATE_FIELDS]
+    assert sum(sizes) == STATE_DTYPE.itemsize
