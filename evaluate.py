@@ -242,6 +242,7 @@ def _play_on(
     swaps: npt.NDArray[np.int64],
     keys: npt.NDArray[np.uint64],
     addresses: npt.NDArray[np.int64],
+    memories: npt.NDArray[np.int64],
     max_deals: int,
     scratch: States,
     scratch_address: int,
@@ -255,6 +256,7 @@ def _play_on(
         swaps: 0 where the first agent has seat 0, 1 where it has seat 1.
         keys: of the agents' random numbers, by row.
         addresses: of each agent's compiled policy, 0 where it has none; shape (2,).
+        memories: of what each agent's policy reads, 0 where it reads nothing; shape (2,).
         max_deals: deals after which a row is over.
         scratch: one row, where views are written, at ``scratch_address``.
         scratch_address: where that row lies in memory.
@@ -279,7 +281,7 @@ def _play_on(
             blank_into(state, state.to_act, scratch[0])
             bits = legal_actions(state)
             stream = _act_stream(state, keys[i])
-            action = call_policy(addresses[agent], scratch_address, bits, stream)
+            action = call_policy(addresses[agent], scratch_address, bits, stream, memories[agent])
             if not (0 <= action < NUM_ACTIONS and bits >> action & 1):
                 asked[i] = _BROKEN
                 counts[2] = action
@@ -369,12 +371,15 @@ def _play(
     swaps = np.repeat(np.array([0, 1], dtype=np.int64), num)
     both_keys = np.concatenate([keys, keys])
     addresses = np.array([_address(player) for player in players], dtype=np.int64)
+    memories = np.array(
+        [int(getattr(player, "memory_address", 0)) for player in players], dtype=np.int64
+    )
     scratch: States = np.empty(1, dtype=STATE_DTYPE)
     asked = np.zeros(2 * num, dtype=np.int64)
     counts = np.zeros(3, dtype=np.int64)
     while True:
         _play_on(
-            states, swaps, both_keys, addresses, max_deals,
+            states, swaps, both_keys, addresses, memories, max_deals,
             scratch, scratch.ctypes.data, asked, counts,
         )  # fmt: skip
         broken = np.flatnonzero(asked == _BROKEN)

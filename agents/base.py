@@ -96,23 +96,30 @@ class CompiledAgent:
         def _choose(view, legal_bits, stream): ...        # -> a legal act
 
         @kernel
-        def _batch(views, bits, rng, actions):
+        def _batch(views, bits, rng, memory_address, actions):
             for i in range(views.shape[0]):
                 actions[i] = _choose(views[i], bits[i], rng[i])
 
-        def _policy(view_address, legal_bits, stream):
+        def _policy(view_address, legal_bits, stream, memory_address):
             return _choose(row_at(view_address), legal_bits, stream)
 
         class Careful(CompiledAgent):
             name = "careful"
             batch, policy = staticmethod(_batch), staticmethod(_policy)
+
+    An agent with parameters or tables keeps them in one array, its `memory`, which both functions
+    read at ``memory_address`` (``kernel.array_at``): so one compiled policy serves every setting.
     """
 
     name: str
     batch: "ClassVar[staticmethod[..., None]]"
-    """Kernel ``(views, bits int64 (n,), rng uint64 (n,), actions int64 (n,) written)``."""
-    policy: "ClassVar[staticmethod[[int, int, np.uint64], int]]"
-    """Plain function ``(view_address, legal_bits, stream) -> action`` that can be compiled."""
+    """Kernel ``(views, bits int64 (n,), rng uint64 (n,), memory_address, actions int64 (n,)
+    written)``."""
+    policy: "ClassVar[staticmethod[[int, int, np.uint64, int], int]]"
+    """Plain function ``(view_address, legal_bits, stream, memory_address) -> action`` that can be
+    compiled."""
+    memory: npt.NDArray[Any] | None = None
+    """What the functions read beside the view: C-contiguous, not replaced while in use."""
 
     def act(
         self,
@@ -141,7 +148,7 @@ class CompiledAgent:
         if empty >= 0:
             raise ValueError(f"row {empty} of the masks has no legal act")
         actions = np.empty(num, dtype=np.int64)
-        self.batch(rows, bits, keys, actions)
+        self.batch(rows, bits, keys, self.memory_address, actions)
         return actions
 
     @property
@@ -150,6 +157,11 @@ class CompiledAgent:
         # who overrides `act` is asked in batches: the compiled policy would not know of it
         is_own = type(self).act is CompiledAgent.act
         return _compiled(type(self).policy)[1] if IS_COMPILED and is_own else 0
+
+    @property
+    def memory_address(self) -> int:
+        """Where `memory` lies; 0 when there is none."""
+        return 0 if self.memory is None else int(self.memory.ctypes.data)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -36,13 +36,16 @@ def _random_batch(
     views: States,
     bits: npt.NDArray[np.int64],
     rng: npt.NDArray[np.uint64],
+    memory_address: int,
     actions: npt.NDArray[np.int64],
 ) -> None:
     for i in range(views.shape[0]):
         actions[i] = _random(views[i], bits[i], rng[i])
 
 
-def _random_policy(view_address: int, legal_bits: int, stream: np.uint64) -> int:
+def _random_policy(
+    view_address: int, legal_bits: int, stream: np.uint64, memory_address: int
+) -> int:
     return _random(row_at(view_address), legal_bits, stream)
 
 
@@ -143,13 +146,16 @@ def _novice_batch(
     views: States,
     bits: npt.NDArray[np.int64],
     rng: npt.NDArray[np.uint64],
+    memory_address: int,
     actions: npt.NDArray[np.int64],
 ) -> None:
     for i in range(views.shape[0]):
         actions[i] = _novice(views[i], bits[i], rng[i])
 
 
-def _novice_policy(view_address: int, legal_bits: int, stream: np.uint64) -> int:
+def _novice_policy(
+    view_address: int, legal_bits: int, stream: np.uint64, memory_address: int
+) -> int:
     return _novice(row_at(view_address), legal_bits, stream)
 
 

@@ -17,6 +17,7 @@ compiled, and a seat or card that is missing (-1) can never pass for the last on
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (slow, for debuggers and coverage).
 """
 
+import ctypes
 import functools
 import hashlib
 import importlib.util
@@ -153,16 +154,18 @@ def _without_overflow_warnings(function: F) -> F:
 _EVERY_BYTE, _ONE_BIT_A_BYTE = np.uint64(0x0101010101010101), np.uint64(0x8040201008040201)
 _ALL_BUT_TOP, _TO_BOTTOM = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(7)
 
-POLICY_SIGNATURE: Final = types.int64(types.int64, types.int64, types.uint64)
-"""``(address of a view row, action mask as bits, stream) -> action``, all 64-bit integers."""
+POLICY_SIGNATURE: Final = types.int64(types.int64, types.int64, types.uint64, types.int64)
+"""``(address of a view row, action mask as bits, stream, address of the agent's memory) ->
+action``, all 64-bit integers."""
 
 
-def policy_address(function: Callable[[int, int, int], int]) -> tuple[Any, int]:
+def policy_address(function: Callable[[int, int, int, int], int]) -> tuple[Any, int]:
     """Compile a policy for calls from inside other kernels.
 
     Args:
-        function: ``(view_address, legal_bits, stream) -> action``; it reads the view through
-            `row_at`.
+        function: ``(view_address, legal_bits, stream, memory_address) -> action``; it reads the
+            view through `row_at`, and its tables and parameters, where it has any, likewise from
+            the agent's memory.
 
     Returns:
         The compiled object, which the caller must keep alive, and its address.
@@ -219,18 +222,24 @@ if IS_COMPILED:
 
     @intrinsic
     def call_policy(
-        typingctx: Any, address: Any, view_address: Any, legal_bits: Any, stream: Any
+        typingctx: Any,
+        address: Any,
+        view_address: Any,
+        legal_bits: Any,
+        stream: Any,
+        memory_address: Any,
     ) -> Any:
         """Call the compiled policy at an address (see `policy_address`)."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             int64 = context.get_value_type(types.int64)
             # a cfunc's native convention: plain arguments, plain return value
-            function_type = _llvm_function(int64, [int64, int64, int64])
+            function_type = _llvm_function(int64, [int64] * 4)
             pointer = builder.inttoptr(args[0], function_type.as_pointer())
             return builder.call(pointer, args[1:])
 
-        return types.int64(types.int64, types.int64, types.int64, types.uint64), codegen
+        words = [types.int64, types.int64, types.int64, types.uint64, types.int64]
+        return types.int64(*words), codegen
 
     @intrinsic
     def as_pointer(typingctx: Any, address: Any) -> Any:
@@ -265,13 +274,15 @@ else:
         """Write a 64-bit word as eight numbers of a contiguous array."""
         row[start : start + 8] = np.frombuffer(np.uint64(word).tobytes(), dtype=np.uint8)
 
-    def call_policy(address: int, view_address: int, legal_bits: int, stream: int) -> int:
+    def call_policy(
+        address: int, view_address: int, legal_bits: int, stream: int, memory_address: int
+    ) -> int:
         """Never reached: without a compiler, opponents are called in batches."""
         raise RuntimeError("compiled policies need Numba's compiler (NUMBA_DISABLE_JIT is set)")
 
-    def as_pointer(address: int) -> int:
+    def as_pointer(address: int) -> Any:
         """An address as a pointer that `numba.carray` takes."""
-        return address
+        return ctypes.c_void_p(int(address))
 
 
 @kernel

@@ -38,6 +38,8 @@ class Settings(NamedTuple):
 
     opponent: int
     """Address of a compiled opponent, or 0 for one that is asked in batches."""
+    memory: int
+    """Address of what a compiled opponent reads beside its view, or 0."""
     seat: int
     """0 or 1, -1 drawn for each episode, 2 self-play."""
     is_deal: bool
@@ -127,7 +129,9 @@ def _play_on(state: np.record, table: np.record, settings: Settings) -> None:
             return
         blank_into(state, 1 - table.seat, row_at(settings.scratch))
         bits = legal_actions(state)
-        action = call_policy(settings.opponent, settings.scratch, bits, decision_stream(state))
+        action = call_policy(
+            settings.opponent, settings.scratch, bits, decision_stream(state), settings.memory
+        )
         if not (0 <= action < NUM_ACTIONS and bits >> action & 1):
             table.status = BROKEN
             return

@@ -104,6 +104,7 @@ class Tables:
         seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
             opponent=0,
+            memory=0,
             scratch=0,
             seat=SELF_PLAY if self.opponent is None else seat_code,
             is_deal=_choice("episode", episode, get_args(Episode)) == 1,
@@ -138,13 +139,15 @@ class Tables:
         self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
         address = int(getattr(self.opponent, "policy_address", 0) or 0) if IS_COMPILED else 0
         self.settings = self.settings._replace(
-            opponent=address, scratch=int(self._scratch.ctypes.data)
+            opponent=address,
+            memory=int(getattr(self.opponent, "memory_address", 0)) if address else 0,
+            scratch=int(self._scratch.ctypes.data),
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what `_link` makes: columns are windows, and addresses are one process's."""
         kept = {k: v for k, v in self.__dict__.items() if k not in ("columns", "seen", "_arrays")}
-        return {**kept, "settings": self.settings._replace(opponent=0, scratch=0)}
+        return {**kept, "settings": self.settings._replace(opponent=0, memory=0, scratch=0)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take up the arrays, with the opponent's address of this process."""

@@ -337,7 +337,7 @@ def test_a_list_of_legal_acts_will_do() -> None:
     assert same(lists, match(Answers(first_legal), "novice", pairs=20))
 
 
-def _always_pass(view_address: int, legal_bits: int, stream: int) -> int:
+def _always_pass(view_address: int, legal_bits: int, stream: int, memory_address: int) -> int:
     return 37
 
 
