@@ -44,12 +44,12 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 from agents import make_agent
+from agents.evaluation import MatchResult, match, parse_rules, result_table
 from agents.learned import LearnedAgent, Policy, fold_scale, save_policy, write_atomically
 from agents.sb3 import EuchreVecEnv
 from euchre_env.cards import CARD_NAMES, NUM_CARDS
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_HIGH, STARTS
 from euchre_env.rules import OPTION_VALUES, Rules
-from evaluate import MatchResult, match, parse_rules, result_table
 
 ACTIVATIONS: Final = {"relu": nn.ReLU, "tanh": nn.Tanh}
 SCORE_FIELDS: Final = ("own_needed", "other_needed", "scores", "target_score")

@@ -14,6 +14,20 @@ import pytest
 from rich.console import Console
 
 from agents.base import Agent
+from agents.evaluation import (
+    AgentError,
+    MatchResult,
+    agent_keys,
+    bootstrap_interval,
+    deal_words,
+    match,
+    normal_interval,
+    parse_rules,
+    rates_table,
+    result_table,
+    share_interval,
+)
+from agents.evaluation.cli import Args, main, run
 from agents.scripted import NoviceAgent, RandomAgent
 from euchre_env.actions import NUM_ACTIONS, PASS
 from euchre_env.dealing import seed_streams, substream
@@ -21,22 +35,6 @@ from euchre_env.engine import start_games
 from euchre_env.kernel import IS_COMPILED, policy_address
 from euchre_env.rules import Rules
 from euchre_env.state import States, new_states
-from evaluate import (
-    AgentError,
-    Args,
-    MatchResult,
-    agent_keys,
-    bootstrap_interval,
-    deal_words,
-    main,
-    match,
-    normal_interval,
-    parse_rules,
-    rates_table,
-    result_table,
-    run,
-    share_interval,
-)
 
 ROOT = Path(__file__).parents[1]
 SOME_RULES = [
@@ -242,7 +240,7 @@ def test_deals_thrown_in_score_nothing_and_games_without_end_are_half_won(
     def passer(views: States, masks: np.ndarray) -> np.ndarray:
         return np.where(masks[:, PASS], PASS, masks.argmax(axis=1))
 
-    monkeypatch.setattr("evaluate.MAX_DEALS", 30)
+    monkeypatch.setattr("agents.evaluation.matches.MAX_DEALS", 30)
     result = match(Answers(passer), Answers(passer), pairs=20, games=3)
     assert result.thrown_in == 1
     assert result.mean == 0

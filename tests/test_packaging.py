@@ -45,6 +45,7 @@ def _modules_after(program):
         "import euchre_env",
         "import agents",
         "import evaluate",
+        "import agents.evaluation.cli",
         "import gymnasium, euchre_env\n"
         "gymnasium.make('euchre_env/Euchre-v0', opponent='novice').reset(seed=0)",
     ],

@@ -10,11 +10,11 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 
 from agents import streams
+from agents.evaluation import match
 from agents.sb3 import EuchreVecEnv, ModelAgent
 from euchre_env import EuchreVectorEnv
 from euchre_env.engine import action_masks
 from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_SIZE, frame_of
-from evaluate import match
 
 NUM = 7
 OPTIONS = {"opponent": "random", "episode": "deal", "suits": "relative"}
