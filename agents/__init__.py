@@ -14,6 +14,7 @@ __all__ = ["AGENTS", "Agent", "CompiledAgent", "make_agent", "streams"]
 AGENTS: Final = {
     "random": "agents.scripted:random_agent",
     "novice": "agents.scripted:novice_agent",
+    "expert": "agents.expert:expert_agent",
     "run": "agents.learned:load_agent",
 }
 """The one list of names: ``name -> "module:factory"``; the package registers just these."""
