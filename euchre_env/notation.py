@@ -32,8 +32,9 @@ from euchre_env.cards import (
 from euchre_env.dealing import is_dealt_right, lay_out
 from euchre_env.engine import apply, legal_actions
 from euchre_env.explain import why_illegal
+from euchre_env.history import dealt_hand
 from euchre_env.rules import OPTION_VALUES, Rules
-from euchre_env.state import NO_CARD, NOBODY, States, UpcardPlace, new_states, rules_of
+from euchre_env.state import NO_CARD, NOBODY, States, new_states, rules_of
 from euchre_env.views import blank, discard_place
 
 UNKNOWN: Final = "??"
@@ -45,24 +46,18 @@ _WHO: Final = ("the nondealer", "the dealer")
 # --- deals --------------------------------------------------------------------------------------
 
 
-def dealt_hand(state: np.record, seat: int) -> int:
-    """The cards, a mask, that a seat was dealt, as far as the state (or view) tells."""
-    hand = int(state.hands[seat]) | int(state.played[seat])
-    if seat == state.dealer and state.upcard_place == UpcardPlace.TAKEN:
-        if state.discard != NO_CARD:
-            hand |= 1 << int(state.discard)
-        hand &= ~(1 << int(state.upcard))
-    return hand
-
-
-def _hand_text(mask: int) -> str:
+def hand_text(mask: int) -> str:
+    """The names of the cards dealt to a seat, low number first, ``??`` for those not known."""
     names = [card_name(number) for number in card_list(mask)]
     return "".join(names + [UNKNOWN] * (HAND_SIZE - len(names)))
 
 
 def format_deal(state: np.record) -> str:
     """A deal as text: ``nondealer/dealer/upcard``, unknown cards as ``??``."""
-    hands = (_hand_text(dealt_hand(state, seat)) for seat in (1 - state.dealer, state.dealer))
+    hands = (
+        hand_text(int(dealt_hand(state, seat)))
+        for seat in (1 - int(state.dealer), int(state.dealer))
+    )
     return "/".join([*hands, card_name(int(state.upcard))])
 
 
@@ -184,8 +179,7 @@ def format_position(state: np.record) -> str:
     fields.append(",".join(acts_of(state)) or "-")
     if state.seat != NOBODY:
         fields.append(f"seat={int(state.seat)}")
-    fields += [f"{name}={value}" for name, value in rules_of(state).changed().items()]
-    return " ".join(fields)
+    return " ".join([*fields, *options_text(rules_of(state))])
 
 
 def _scores_before(state: np.record) -> str:
@@ -200,8 +194,17 @@ _HEAD: Final = re.compile(
 _OPTION: Final = re.compile(r"(?P<name>[a-z_0-9]+)=(?P<value>\S+)")
 
 
-def _parse_options(words: list[str], text: str) -> tuple[Rules, int]:
-    """The rules and the seat that the last fields of a position name."""
+def options_text(rules: Rules) -> list[str]:
+    """The options that differ from the defaults, as a position names them: ``name=value``."""
+    return [f"{name}={value}" for name, value in rules.changed().items()]
+
+
+def read_options(words: list[str], text: str) -> tuple[Rules, int]:
+    """The rules and the seat (or `NOBODY`) that the last fields of a position name.
+
+    Raises:
+        ValueError: a word is no option, or they mean nothing together; ``text`` is quoted.
+    """
     options: dict[str, Any] = {}
     seat = NOBODY
     for word in words:
@@ -244,7 +247,7 @@ def parse_position(text: str, rules: Rules | None = None) -> States:
             f"{text!r} is no position: it reads deal, d<dealer>, scores, acts (or -), rules, like "
             "'JHJDAH9STC/KHQHASKC9C/9H d1 0-0 order_up,take,discard:9C,JH'"
         )
-    said, seat = _parse_options(words[4:], text)
+    said, seat = read_options(words[4:], text)
     if rules is not None and said not in (rules, Rules()):
         raise ValueError(f"{text!r}: played by {said!r}, not by {rules!r}")
     states = new_states(1, rules or said)
