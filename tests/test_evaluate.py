@@ -27,7 +27,7 @@ from agents.evaluation import (
     result_table,
     share_interval,
 )
-from agents.evaluation.cli import Args, main, run
+from agents.evaluation.cli import main
 from agents.scripted import NoviceAgent, RandomAgent
 from euchre_env.actions import NUM_ACTIONS, PASS
 from euchre_env.dealing import seed_streams, substream
@@ -422,21 +422,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert numbers == wanted.to_json() | timed
     assert numbers["rates"][0]["as_dealer"]["order_up"] is None
     assert numbers["rules"] == {"joker": True}
-
-
-def test_more_than_two_agents_meet_all_around(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = Args(agents=("novice", "random", "novice"), pairs=60, games=0)
-    results = run(arguments, Console(width=100))
-    assert [result.agents for result in results] == [
-        ("novice", "random"),
-        ("novice", "novice"),
-        ("random", "novice"),
-    ]
-    printed = capsys.readouterr().out
-    table = printed[printed.index("row against column") :]
-    assert f"{results[0].mean:+.3f}" in table
-    assert f"{-results[0].mean:+.3f}" in table
-    assert "+0.000 ± 0.000" in table
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,10 @@ from agents.evaluation.intervals import (
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError
 from agents.evaluation.rules_text import parse_rules, rules_text
-from agents.evaluation.tables import matrix_table, rates_table, result_table
+from agents.evaluation.standings import round_robin, summarise
+from agents.evaluation.tables import rates_table, result_table
+from agents.evaluation.tournament_tables import tournament_tables
+from agents.evaluation.tournaments import Tournament
 
 __all__ = [
     "AgentError",
@@ -25,15 +28,18 @@ __all__ = [
     "Estimate",
     "MatchResult",
     "RoleRates",
+    "Tournament",
     "agent_keys",
     "bootstrap_interval",
     "deal_words",
     "match",
-    "matrix_table",
     "normal_interval",
     "parse_rules",
     "rates_table",
     "result_table",
+    "round_robin",
     "rules_text",
     "share_interval",
+    "summarise",
+    "tournament_tables",
 ]

@@ -16,8 +16,12 @@ from agents import make_agent
 from agents.evaluation.deals import Deals
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError, agent_name
+from agents.evaluation.ratings import need
 from agents.evaluation.rules_text import parse_rules
-from agents.evaluation.tables import matrix_table, rates_table, result_table
+from agents.evaluation.standings import summarise
+from agents.evaluation.tables import rates_table, result_table
+from agents.evaluation.tournament_tables import tournament_tables
+from agents.evaluation.tournaments import headline
 
 PROGRAM: Final = "evaluate.py"
 DESCRIPTION: Final = """Agents head to head: points per deal with its error, games won, bids.
@@ -65,6 +69,8 @@ def run(args: Args, console: Console) -> list[MatchResult]:
     """
     if len(args.agents) < 2:
         raise ValueError("name at least two agents, like: evaluate.py novice random")
+    if len(args.agents) > 2:
+        need("scipy", "statsmodels")
     rules = parse_rules(args.rules)
     players = [make_agent(name) for name in args.agents]
     if args.json is not None and not args.json.parent.is_dir():
@@ -95,11 +101,14 @@ def run(args: Args, console: Console) -> list[MatchResult]:
                 progress=lambda num: bar.advance(task, num),
             )
             results.append(result)
-    for result in results:
-        console.print(result_table(result))
-        console.print(rates_table(result))
     if len(players) > 2:
-        console.print(matrix_table([agent_name(player) for player in players], results))
+        tournament = summarise([agent_name(player) for player in players], results)
+        console.print(headline(tournament))
+        for table in tournament_tables(tournament):
+            console.print(table, "")
+    else:
+        console.print(result_table(results[0]))
+        console.print(rates_table(results[0]))
     if args.json is not None:
         text = json.dumps([result.to_json() for result in results], indent=2, allow_nan=False)
         args.json.write_text(text + "\n", encoding="utf-8")

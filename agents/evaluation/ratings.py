@@ -9,6 +9,7 @@ ratings and every bootstrap here go over deals, not over single scores.
 Needs statsmodels and SciPy: ``pip install 'euchre-env[evaluate]'``.
 """
 
+import importlib.util
 import math
 import warnings
 from collections.abc import Sequence
@@ -36,11 +37,17 @@ _CELLS: Final = 4_000_000
 """Numbers held at once while the deals are drawn again."""
 
 
-def need_evaluate(problem: ImportError) -> ImportError:
-    """The error to raise when a library of the extra ``evaluate`` is missing."""
-    return ImportError(
-        f"a tournament needs {problem.name}: pip install 'euchre-env[evaluate]'", name=problem.name
-    )
+def need(*libraries: str) -> None:
+    """Make sure, before anything is played, that libraries are there.
+
+    Raises:
+        ImportError: one is not installed; the message names the extra that brings it.
+    """
+    for library in libraries:
+        if importlib.util.find_spec(library) is None:
+            raise ImportError(
+                f"a tournament needs {library}: pip install 'euchre-env[evaluate]'", name=library
+            )
 
 
 # --- ratings ------------------------------------------------------------------------------------
@@ -93,10 +100,9 @@ def bradley_terry(
     Raises:
         ImportError: statsmodels is not installed.
     """
-    try:
-        import statsmodels.api as sm
-    except ImportError as problem:
-        raise need_evaluate(problem) from None
+    need("statsmodels")
+    import statsmodels.api as sm
+
     wins = [np.append(pairs_won(of_pairing), 0.5) for of_pairing in scores]
     sizes = [len(of_pairing) for of_pairing in wins]
     contrasts = np.zeros((len(pairings), num_agents))
@@ -131,7 +137,11 @@ def p_value(scores: Floats) -> float:
 
     Never below the sign test's 2^(1 - pairs): a few pairs that all say the same prove little. 1
     for a single pair.
+
+    Raises:
+        ImportError: SciPy is not installed.
     """
+    need("scipy")
     from scipy import stats
 
     num = len(scores)
@@ -151,10 +161,9 @@ def holm(p_values: Sequence[float]) -> Floats:
     Raises:
         ImportError: statsmodels is not installed.
     """
-    try:
-        from statsmodels.stats.multitest import multipletests
-    except ImportError as problem:
-        raise need_evaluate(problem) from None
+    need("statsmodels")
+    from statsmodels.stats.multitest import multipletests
+
     return np.asarray(multipletests(p_values, alpha=SIGNIFICANT, method="holm")[1], dtype=float)
 
 
@@ -209,10 +218,9 @@ def nash_mixture(payoffs: Floats) -> tuple[Floats, bool]:
 
 def _optimal_corner(payoffs: Floats, objective: Floats) -> Floats:
     """The mixture that no column beats and that is lowest in ``objective``."""
-    try:
-        from scipy.optimize import linprog
-    except ImportError as problem:
-        raise need_evaluate(problem) from None
+    need("scipy")
+    from scipy.optimize import linprog
+
     num = len(payoffs)
     answer = linprog(
         objective,
@@ -307,12 +315,9 @@ def mixture(
     means = np.array([float(of_pairing.mean()) for of_pairing in scores])
     payoffs = payoff_matrix(num_agents, pairings, means)
     weights, is_unique = nash_mixture(payoffs)
-    drawn = np.stack(
-        [
-            nash_mixture(payoff_matrix(num_agents, pairings, of_sample))[0]
-            for of_sample in resampled_means(scores, seed)
-        ]
-    )
+    samples, which = np.unique(resampled_means(scores, seed), axis=0, return_inverse=True)
+    answers = [nash_mixture(payoff_matrix(num_agents, pairings, means))[0] for means in samples]
+    drawn = np.stack(answers)[which]
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     return Mixture(
         weights=weights,

@@ -1,8 +1,6 @@
 """Results as tables for the terminal."""
 
-import itertools
 import math
-from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -76,23 +74,4 @@ def rates_table(result: MatchResult) -> Table:
         shares = [first, rates.name, rates.maker, rates.made, rates.march, rates.euchred]
         shares += [rates.name_blind] if has_blind else []
         table.add_row(name, role, *map(_percent, shares))
-    return table
-
-
-def matrix_table(names: Sequence[str], results: Sequence[MatchResult]) -> Table:
-    """Everyone against everyone: points per deal of the row's agent against the column's."""
-    table = Table(
-        "",
-        *names,
-        title="points per deal, row against column",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=0,
-    )
-    cells = [["-" if i == k else "" for k in range(len(names))] for i in range(len(names))]
-    for (i, k), result in zip(itertools.combinations(range(len(names)), 2), results, strict=True):
-        half = (result.high - result.low) / 2
-        cells[i][k], cells[k][i] = (f"{s * result.mean + 0.0:+.3f} ± {half:.3f}" for s in (1, -1))
-    for name, row in zip(names, cells, strict=True):
-        table.add_row(name, *row)
     return table

@@ -118,11 +118,17 @@ def _pair_cells(tournament: Tournament) -> dict[tuple[int, int], str]:
 
 def pairings_table(tournament: Tournament) -> Table:
     """One line a pairing: points by role, pairs won and drawn, games, significance."""
-    table = _table("pairings, seen from the first agent")
-    headings = ["points", "dealer", "nondealer", "pairs", "won", "drawn", "games", "p (Holm)"]
-    _columns(table, ["first", "second"], headings)
+    table = _table(
+        "pairings, seen from the first agent",
+        caption="points per deal, in all and by who deals · won, drawn: of the mirrored pairs · "
+        "p: Holm-corrected",
+    )
+    headings = ["points", "as dealer", "as other", "won", "drawn", "games", "p"]
+    _columns(table, ["pairing"], headings)
     for pairing in tournament.pairings:
-        table.add_row(escape(pairing.first), escape(pairing.second), *_pairing_figures(pairing))
+        table.add_row(
+            f"{escape(pairing.first)} – {escape(pairing.second)}", *_pairing_figures(pairing)
+        )
     return table
 
 
@@ -131,7 +137,6 @@ def _pairing_figures(pairing: Pairing) -> list[str]:
         signed(pairing.points.mean),
         signed(pairing.as_dealer.mean),
         signed(pairing.as_nondealer.mean),
-        f"{pairing.pairs:,}",
         percent(pairing.won),
         percent(pairing.drawn),
         "-" if pairing.game_share is None else percent(pairing.game_share.mean),
