@@ -1,5 +1,6 @@
 """Evaluation: mirrored, reproducible to the bit, honest about its error."""
 
+import csv
 import json
 import math
 import os
@@ -28,6 +29,9 @@ from agents.evaluation import (
     share_interval,
 )
 from agents.evaluation.cli import main
+from agents.evaluation.controls import Control
+from agents.evaluation.deals import HASHED_DEALS, LIST_HASHES, deals_hash
+from agents.evaluation.tables import controls_table
 from agents.scripted import NoviceAgent, RandomAgent
 from euchre_env.actions import NUM_ACTIONS, PASS
 from euchre_env.dealing import seed_streams, substream
@@ -49,6 +53,9 @@ SOME_RULES = [
         id="the rest",
     ),
 ]
+
+
+TIMES = ("seconds", "deals_per_second", "decisions_per_second")
 
 
 class Batched:
@@ -87,11 +94,7 @@ def same(one: MatchResult, other: MatchResult) -> bool:
 
 
 def untimed(result: MatchResult) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in result.to_json().items()
-        if name not in ("seconds", "deals_per_second")
-    }
+    return {name: value for name, value in result.to_json().items() if name not in TIMES}
 
 
 # --- the protocol -------------------------------------------------------------------------------
@@ -176,6 +179,13 @@ def test_the_lists_share_no_deal_with_one_another_nor_with_environments() -> Non
     np.testing.assert_array_equal(deal_words(0, "dev", 100, 50), dev[100:150])
 
 
+@pytest.mark.parametrize("name", ["dev", "heldout"])
+def test_the_deals_of_the_lists_stay_what_they_are(name: Any) -> None:
+    assert deals_hash(0, name, HASHED_DEALS, Rules()) == LIST_HASHES[name]
+    assert deals_hash(1, name, 10, Rules()) != deals_hash(0, name, 10, Rules())
+    assert deals_hash(0, name, 10, Rules.british()) != deals_hash(0, name, 10, Rules())
+
+
 def test_the_deal_list_stays_what_it_is() -> None:
     assert deal_words(0, "dev", 0, 2).tolist() == [0xAE27BB6EA943AFDA, 0xA8F16A9AE81CFCAC]
     assert agent_keys(0, 0, 1).tolist() == [0x9D5975E3F1BAE343]
@@ -240,7 +250,7 @@ def test_deals_thrown_in_score_nothing_and_games_without_end_are_half_won(
     def passer(views: States, masks: np.ndarray) -> np.ndarray:
         return np.where(masks[:, PASS], PASS, masks.argmax(axis=1))
 
-    monkeypatch.setattr("agents.evaluation.matches.MAX_DEALS", 30)
+    monkeypatch.setattr("agents.evaluation.parts.MAX_DEALS", 30)
     result = match(Answers(passer), Answers(passer), pairs=20, games=3)
     assert result.thrown_in == 1
     assert result.mean == 0
@@ -410,18 +420,27 @@ def test_wrong_rules_are_told(text: str, message: str) -> None:
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "out.json"
+    path, table = tmp_path / "out.json", tmp_path / "out.csv"
     arguments = ["novice", "random", "--pairs", "50", "--games", "5", "--rules", "british"]
-    assert main([*arguments, "--json", str(path)]) == 0
+    assert main([*arguments, "--json", str(path), "--csv", str(table)]) == 0
     printed = capsys.readouterr().out
     for words in ("novice against random", "points per deal", "bootstrap", "games won", "made"):
         assert words in printed
+    assert "novice against itself, 50 pairs: 0 in every pair" in printed
     (numbers,) = json.loads(path.read_text(encoding="utf-8"))
     wanted = match("novice", "random", pairs=50, games=5, rules=Rules.british())
-    timed = {"seconds": numbers["seconds"], "deals_per_second": numbers["deals_per_second"]}
-    assert numbers == wanted.to_json() | timed
+    controls = numbers.pop("controls")
+    assert numbers == wanted.to_json() | {name: numbers[name] for name in TIMES}
     assert numbers["rates"][0]["as_dealer"]["order_up"] is None
     assert numbers["rules"] == {"joker": True}
+    assert numbers["partial"] is False
+    assert len(controls) == 4
+    assert all(control["passed"] for control in controls)
+    (row,) = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert (row["agents.0"], row["agents.1"], row["pairs"]) == ("novice", "random", "50")
+    assert float(row["mean"]) == wanted.mean
+    assert float(row["game_share.low"]) == wanted.to_json()["game_share"]["low"]
+    assert row["rates.0.as_dealer.order_up"] == ""
 
 
 @pytest.mark.parametrize(
@@ -434,6 +453,12 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["novice", "random", "--seed", "-1"], "seed=-1"),
         (["novice", "random", "--json", os.path.join("no", "such", "x.json")], "no folder"),
         (["novice", os.path.join("no", "such", "run")], "such"),
+        (["novice", "random", "--csv", os.path.join("no", "such", "x.csv")], "no folder"),
+        (["novice", "random", "--sequential", "0.1", "0"], "sequential=0.1 0: two means"),
+        (["novice", "random", "--sequential", "0", "3"], "between -2 and 2"),
+        (["novice", "random", "novice", "--sequential", "0", "1"], "is for two agents"),
+        (["novice", "random", "--workers", "0"], "workers=0"),
+        (["novice", "random", "--address", "here"], "the backend loky has none"),
     ],
 )
 def test_wrong_command_lines_end_with_one_sentence_and_code_2(
@@ -449,13 +474,15 @@ def test_wrong_command_lines_end_with_one_sentence_and_code_2(
 
 def test_tables_fit_80_columns() -> None:
     result = match("novice", "random", pairs=300, games=3, rules=Rules.british())
+    failed = Control("a against [b]", "1", "2", passed=False)
     console = Console(width=80, record=True, file=open(os.devnull, "w", encoding="utf-8"))
     with console.file:
-        for table in (result_table(result), rates_table(result)):
+        for table in (result_table(result), rates_table(result), controls_table([failed])):
             console.print(table)
     text = console.export_text()
     assert "…" not in text
     assert "nondealer" in text
+    assert "FAILED a against [b]: 2 (expected: 1)" in text
 
 
 def test_a_single_pair_has_no_interval_but_a_result() -> None:
@@ -466,10 +493,22 @@ def test_a_single_pair_has_no_interval_but_a_result() -> None:
     assert result.game_share is None
 
 
+def test_a_single_pair_is_told_without_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["novice", "random", "--pairs", "1", "--games", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "nan" not in printed
+    assert "a single pair has no interval" in printed
+    result = match("novice", "random", pairs=1, games=1)
+    assert result.game_share is not None
+    assert result.game_share.low < 0.3
+    assert result.game_share.high > 0.7
+
+
 def test_progress_counts_every_pair() -> None:
     counted: list[int] = []
     match("novice", "random", pairs=100, games=30, batch=40, progress=counted.append)
-    assert counted == [40, 40, 20, 30]
+    assert sum(counted) == 130
+    assert max(counted) <= 40
 
 
 def test_streams_of_acts_depend_on_nothing_else() -> None:
@@ -484,7 +523,7 @@ AGAIN = """
 import json
 from evaluate import match
 result = match("novice", "random", pairs=40, games=2, seed=3).to_json()
-del result["seconds"], result["deals_per_second"]
+del result["seconds"], result["deals_per_second"], result["decisions_per_second"]
 print(json.dumps(result))
 """
 

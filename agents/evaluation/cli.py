@@ -1,27 +1,38 @@
 """The command line of evaluate.py: arguments, progress, tables, files, exit codes."""
 
 import itertools
-import json
+import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from agents import make_agent
+from agents.base import Agent
+from agents.evaluation.backends import Backend, Crew, LostWorkersError
+from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
+from agents.evaluation.files import check_target, write_csv, write_json
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError, agent_name
 from agents.evaluation.ratings import need
 from agents.evaluation.rules_text import parse_rules
 from agents.evaluation.standings import summarise
-from agents.evaluation.tables import rates_table, result_table
+from agents.evaluation.tables import controls_table, rates_table, result_table
 from agents.evaluation.tournament_tables import tournament_tables
 from agents.evaluation.tournaments import headline
+from euchre_env.rules import Rules
 
 PROGRAM: Final = "evaluate.py"
 DESCRIPTION: Final = """Agents head to head: points per deal with its error, games won, bids.
@@ -47,83 +58,157 @@ class Args:
     """mirrored pairs of deals; fix the number before you look at results"""
     games: int = 1_000
     """mirrored pairs of whole games to the target score; 0: none"""
+    sequential: Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="MEAN0 MEAN1")] = None
+    """stop as soon as one of two means, in points a deal, is clearly likelier than the other
+    (each error 5%); --pairs is then the most that are played"""
     seed: int = 0
     """the deals and the agents' random numbers follow from it"""
     deals: Deals = "dev"
     """list of deals: dev to work with, heldout for claims"""
     rules: str = "default"
     """presets (default, british, 32, railroad, stick) and option=value, separated by commas"""
+    controls: bool = True
+    """play and check what is known beforehand: each agent against itself, random against random,
+    the list of deals, and that nobody wins more than the other's exploitability"""
+    ceilings: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
+    """where exploitability-*.json files lie, for the last of these"""
     batch: int = 4_096
-    """pairs played at once; changes memory and speed, never a result"""
+    """most pairs played at once; changes memory and speed, never a result"""
+    backend: Backend = "loky"
+    """who plays: serial (this process), loky (all cores), ray or dask (a cluster); what takes a
+    few seconds only is played in this process. Changes no result"""
+    workers: int | None = None
+    """processes; all cores when left out"""
+    address: str | None = None
+    """of a running ray or dask cluster; one is started on this machine when left out"""
     json: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write every number to this file"""
+    csv: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """write a line for each match to this file"""
 
 
-def run(args: Args, console: Console) -> list[MatchResult]:
-    """Play all the matches that the arguments ask for, and print them.
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of the command line found."""
 
-    Raises:
-        ValueError: arguments that mean nothing; nothing was played then.
-        OSError: the JSON file, or an agent's, cannot be opened.
-        AgentError: an agent's answer is no legal act.
-    """
-    if len(args.agents) < 2:
-        raise ValueError("name at least two agents, like: evaluate.py novice random")
-    if len(args.agents) > 2:
-        need("scipy", "statsmodels")
-    rules = parse_rules(args.rules)
-    players = [make_agent(name) for name in args.agents]
-    if args.json is not None and not args.json.parent.is_dir():
-        raise ValueError(f"--json {args.json}: there is no folder {args.json.parent}")
-    meetings = list(itertools.combinations(players, 2))
-    results = []
-    with Progress(
+    results: list[MatchResult]
+    """The matches, in the order of ``itertools.combinations`` of the agents."""
+    controls: list[Control]
+    """What had to be so."""
+
+    @property
+    def exit_code(self) -> int:
+        """0; 1 when a control failed; 130 when it was stopped early."""
+        if any(result.partial for result in self.results):
+            return 130
+        return 0 if all(control.passed for control in self.controls) else 1
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:,}/{task.total:,} pairs"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
-    ) as bar:
+    )
+
+
+def _play(args: Args, players: Sequence[Agent], rules: Rules, console: Console) -> Outcome:
+    """The matches and the controls; what was played when Ctrl-C is pressed."""
+    meetings = list(itertools.combinations(range(len(players)), 2))
+    crew = Crew(args.backend, args.workers, args.address)
+    common: dict[str, Any] = {
+        "pairs": args.pairs,
+        "seed": args.seed,
+        "deals": args.deals,
+        "rules": rules,
+        "batch": args.batch,
+        "crew": crew,
+    }
+    results: list[MatchResult] = []
+    controls: list[Control] = []
+    with _progress(console) as bar:
         task = bar.add_task("playing", total=len(meetings) * (args.pairs + args.games))
-        for first, second in meetings:
-            bar.update(task, description=f"{agent_name(first)} - {agent_name(second)}")
+        for i, k in meetings:
+            bar.update(task, description=f"{agent_name(players[i])} - {agent_name(players[k])}")
             result = match(
-                first,
-                second,
-                pairs=args.pairs,
+                args.agents[i],
+                args.agents[k],
                 games=args.games,
-                seed=args.seed,
-                deals=args.deals,
-                rules=rules,
-                batch=args.batch,
+                sequential=args.sequential,
                 progress=lambda num: bar.advance(task, num),
+                **common,
             )
             results.append(result)
-    if len(players) > 2:
-        tournament = summarise([agent_name(player) for player in players], results)
+            if result.partial:
+                return Outcome(results, controls)
+        if args.controls:
+            bar.update(task, description="controls", total=None)
+            ceilings = load_ceilings(args.ceilings, rules)
+            controls += run_controls(args.agents, results, ceilings, **common)
+    return Outcome(results, controls)
+
+
+def run(args: Args, console: Console) -> Outcome:
+    """Play all the matches that the arguments ask for, print them, write the files.
+
+    Raises:
+        ValueError: arguments that mean nothing; nothing was played then.
+        OSError: a file to write, or an agent's, cannot be opened.
+        ImportError: the backend's library is not installed.
+        AgentError: an agent's answer is no legal act.
+        LostWorkersError: the workers die again and again.
+        KeyboardInterrupt: stopped before there was any result.
+    """
+    if len(args.agents) < 2:
+        raise ValueError("name at least two agents, like: evaluate.py novice random")
+    if len(args.agents) > 2:
+        if args.sequential is not None:
+            raise ValueError("--sequential is for two agents: a tournament has its pairs fixed")
+        need("scipy", "statsmodels")
+    rules = parse_rules(args.rules)
+    players = [make_agent(name) for name in args.agents]
+    for option, path in (("--json", args.json), ("--csv", args.csv)):
+        check_target(option, path)
+    outcome = _play(args, players, rules, console)
+    names = [agent_name(player) for player in players]
+    if len(names) > 2 and len(outcome.results) == math.comb(len(names), 2):
+        tournament = summarise(names, outcome.results)
         console.print(headline(tournament))
         for table in tournament_tables(tournament):
             console.print(table, "")
     else:
-        console.print(result_table(results[0]))
-        console.print(rates_table(results[0]))
+        for result in outcome.results:
+            console.print(result_table(result))
+            console.print(rates_table(result))
+    if outcome.controls:
+        console.print(controls_table(outcome.controls))
+    rows = [result.to_json() for result in outcome.results]
     if args.json is not None:
-        text = json.dumps([result.to_json() for result in results], indent=2, allow_nan=False)
-        args.json.write_text(text + "\n", encoding="utf-8")
-    return results
+        controls = [asdict(control) for control in outcome.controls]
+        write_json(args.json, [row | {"controls": controls} for row in rows])
+    if args.csv is not None:
+        write_csv(args.csv, rows)
+    return outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns the exit code, 2 for what cannot be played."""
+    """The command line; returns the exit code.
+
+    Returns:
+        0; 1 when a control failed; 2 for what cannot be played, told in a sentence; 130 when
+        Ctrl-C stopped it: what it printed and wrote is then the result of the pairs it tells.
+    """
     args = tyro.cli(Args, prog=PROGRAM, description=DESCRIPTION, args=arguments)
     try:
-        run(args, Console())
-    except (ValueError, OSError, ImportError, AgentError) as problem:
+        return run(args, Console()).exit_code
+    except (ValueError, OSError, ImportError, AgentError, LostWorkersError) as problem:
         print(f"{PROGRAM}: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{PROGRAM}: stopped; no result", file=sys.stderr)
         return 130
-    return 0

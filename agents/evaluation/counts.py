@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from euchre_env.actions import ACCEPT, NAME, ORDER_UP, PASS
-from euchre_env.state import NOBODY, States
+from euchre_env.state import States
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,12 @@ _ORDERED, _ACCEPTED, _NAMED_FIRST, _NAMED_SECOND, _NAMED_BLIND, THROWN_IN = rang
 COUNT, _MADE, _MARCH, _EUCHRED = range(4)
 
 
-def _calls(states: States) -> npt.NDArray[np.int64]:
+def calls_of(states: States) -> npt.NDArray[np.int8]:
     """How trump was made in each deal that is over: shape (n,), `_ORDERED` and so on."""
     history = states["history"]
     first, second, third, fourth = (history[:, place] for place in range(4))
     is_name = [(NAME <= acts) & (acts < PASS) for acts in (first, third, fourth)]
-    return np.select(
+    calls = np.select(
         [
             first == ORDER_UP,
             is_name[0],
@@ -65,22 +66,37 @@ def _calls(states: States) -> npt.NDArray[np.int64]:
         [_ORDERED, _NAMED_BLIND, _ACCEPTED, _NAMED_FIRST, _NAMED_SECOND],
         default=THROWN_IN,
     )
+    return calls.astype(np.int8)
+
+
+_BY_DEALER: Final = np.isin(np.arange(6), (_ACCEPTED, _NAMED_SECOND, _NAMED_BLIND))
+"""``[call] -> whether the dealer is maker``; where nobody is, it does not matter."""
 
 
 def count_calls(
-    states: States, is_dealer: npt.NDArray[np.bool_], counts: npt.NDArray[np.int64]
-) -> None:
-    """Add deals to ``counts[is the first agent dealer, call, count | made | march | euchred]``."""
-    calls = _calls(states)
-    makers = np.maximum(states["maker"], 0).astype(np.int64)
-    rows = np.arange(len(states))
-    maker_points = states["points"][rows, makers]
-    has_maker = states["maker"] != NOBODY
+    calls: npt.NDArray[np.int8],
+    is_dealer: npt.NDArray[np.bool_],
+    differences: npt.NDArray[np.int8],
+) -> npt.NDArray[np.int64]:
+    """Count how trump was made in deals, and what came of it.
+
+    Args:
+        calls: from `calls_of`, any shape.
+        is_dealer: whether the first agent dealt.
+        differences: the first agent's points minus the second's.
+
+    Returns:
+        ``[is the first agent dealer, call, count | made | march | euchred]``, shape (2, 6, 4).
+    """
+    is_maker = is_dealer == _BY_DEALER[calls]
+    points = np.where(is_maker, differences, -differences)
+    counts = np.zeros((2, 6, 4), dtype=np.int64)
     where = (is_dealer.astype(np.int64), calls)
     np.add.at(counts[:, :, COUNT], where, 1)
-    np.add.at(counts[:, :, _MADE], where, has_maker & (maker_points > 0))
-    np.add.at(counts[:, :, _MARCH], where, has_maker & (maker_points > 1))
-    np.add.at(counts[:, :, _EUCHRED], where, has_maker & (maker_points == 0))
+    np.add.at(counts[:, :, _MADE], where, points > 0)
+    np.add.at(counts[:, :, _MARCH], where, points > 1)
+    np.add.at(counts[:, :, _EUCHRED], where, points < 0)
+    return counts
 
 
 def share(part: float, whole: float) -> float:

@@ -4,19 +4,30 @@ Deal i of a list is a function of the seed, the list's name and i; what an agent
 is a function of the seed, i, its seat and the act's place in the deal, and of nothing else.
 """
 
+import hashlib
 from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from euchre_env.dealing import AGENTS, mix, seed_word, substream
+from euchre_env.dealing import AGENTS, mix, seed_streams, seed_word, substream
+from euchre_env.engine import start_games
 from euchre_env.kernel import kernel
+from euchre_env.rules import Rules
+from euchre_env.state import States, new_states
 
 Deals = Literal["dev", "heldout"]
 """Which list of deals: one to develop against, one to make claims on; they share no deal."""
 
 DEAL_KEYS, GAME_KEYS, BOOTSTRAP = (np.uint64(purpose) for purpose in range(0x101, 0x104))
 """Purposes of random words that follow from the seed."""
+HASHED_DEALS: Final = 40_000
+"""Deals of each list that `LIST_HASHES` covers: as many as the longest match the protocol asks."""
+LIST_HASHES: Final = {
+    "dev": "9b4cc56dda2b88ec",
+    "heldout": "e4b1b832b64184a9",
+}
+"""`deals_hash` of each list's first deals, seed 0, 24 cards: the lists are what they were."""
 _TOP: Final = np.uint64(1 << 63)
 
 
@@ -55,6 +66,27 @@ def agent_keys(
     words = np.empty(num, dtype=np.uint64)
     _words(np.uint64(mix(seed_word(seed) ^ _TOP)), purpose, first, words)
     return words
+
+
+def dealt(words: npt.NDArray[np.uint64], rules: Rules) -> States:
+    """Games that have just begun with the deals of these seeds, shape ``(n,)``; n is 1 or more."""
+    states = new_states(len(words), rules)
+    seed_streams(states, words)
+    start_games(states)
+    return states
+
+
+def deals_hash(seed: int, deals: Deals, num: int, rules: Rules) -> str:
+    """Sixteen hex digits that tell what was dealt: both hands, upcard and dealer of each deal.
+
+    Raises:
+        ValueError: see `deal_words`; ``num`` below 1.
+    """
+    states = dealt(deal_words(seed, deals, 0, num), rules)
+    digest = hashlib.sha256()
+    for name, kind in (("hands", "<i8"), ("upcard", "<i1"), ("dealer", "<i1")):
+        digest.update(np.ascontiguousarray(states[name], dtype=kind).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @kernel

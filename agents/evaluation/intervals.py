@@ -49,11 +49,12 @@ def share_interval(shares: npt.NDArray[np.float64]) -> Estimate:
     """Mean of shares (0, 1/2 or 1 a mirrored pair) with a Wilson 95% interval.
 
     Wilson's interval for as many independent games as would have the pairs' error, so mirroring
-    counts, and the ends stay inside 0 and 1. Where all was won, or lost, a pair counts as one game.
+    counts, and the ends stay inside 0 and 1. Where all was won, or lost, or for a
+    single pair, a pair counts as one game.
     """
     num, mean = len(shares), float(shares.mean())
     spread = float(shares.var(ddof=1)) if num > 1 else 0.0
-    if mean in (0.0, 1.0):
+    if num == 1 or mean in (0.0, 1.0):
         games = float(num)
     elif spread == 0:  # every pair was split: nothing is left to chance
         return Estimate(mean, mean, mean)

@@ -4,16 +4,16 @@ Compiled agents play inside one kernel; any other agent is asked for all the row
 it at once. Either way the acts, and so the results, are the same.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.base import Agent
-from agents.evaluation.deals import act_stream
+from agents.evaluation.deals import act_stream, dealt
 from euchre_env.actions import NUM_ACTIONS, Phase, action_name
 from euchre_env.actions import action_list as acts_in
-from euchre_env.dealing import seed_streams
 from euchre_env.engine import (
     action_bits,
     action_masks,
@@ -21,12 +21,11 @@ from euchre_env.engine import (
     find_illegal,
     legal_actions,
     next_deal,
-    start_games,
 )
-from euchre_env.kernel import IS_COMPILED, call_policy, kernel
+from euchre_env.kernel import IS_COMPILED, call_policy, int64, kernel
 from euchre_env.notation import format_position
 from euchre_env.rules import Rules
-from euchre_env.state import STATE_DTYPE, States, new_states
+from euchre_env.state import STATE_DTYPE, States
 from euchre_env.views import blank, blank_into
 
 _DEAL_OVER, _GAME_OVER = int(Phase.DEAL_OVER), int(Phase.GAME_OVER)
@@ -48,21 +47,24 @@ def _play_on(
     scratch: States,
     scratch_address: int,
     asked: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-) -> None:
+    acts: npt.NDArray[np.int64],
+) -> int:
     """Play every row on until it is over or an agent that is not compiled must be asked.
 
     Args:
         states: shape (n,), changed in place.
         swaps: 0 where the first agent has seat 0, 1 where it has seat 1.
-        keys: of the agents' random numbers, by row.
+        keys: of each agent's random numbers, by row; shape (2, n).
         addresses: of each agent's compiled policy, 0 where it has none; shape (2,).
         memories: of what each agent's policy reads, 0 where it reads nothing; shape (2,).
         max_deals: deals after which a row is over.
         scratch: one row, where views are written, at ``scratch_address``.
         scratch_address: where that row lies in memory.
         asked: written: the agent to ask, `_FINISHED` or `_BROKEN`.
-        counts: acts and deals played, added up; where a policy answered badly, its act at [2].
+        acts: acts of each row so far, counted on.
+
+    Returns:
+        0; or, when a row is `_BROKEN`, the policy's act that is not legal there.
     """
     for i in range(states.shape[0]):
         if asked[i] == _FINISHED:
@@ -70,7 +72,6 @@ def _play_on(
         state = states[i]
         while True:
             if state.phase >= _DEAL_OVER:
-                counts[1] += 1
                 if state.phase == _GAME_OVER or state.deal_number >= max_deals:
                     asked[i] = _FINISHED
                     break
@@ -81,14 +82,14 @@ def _play_on(
                 break
             blank_into(state, state.to_act, scratch[0])
             bits = legal_actions(state)
-            stream = act_stream(state, keys[i])
+            stream = act_stream(state, keys[agent, i])
             action = call_policy(addresses[agent], scratch_address, bits, stream, memories[agent])
             if not (0 <= action < NUM_ACTIONS and bits >> action & 1):
                 asked[i] = _BROKEN
-                counts[2] = action
-                return
+                return int64(action)
             apply(state, action)
-            counts[0] += 1
+            acts[i] += 1
+    return 0
 
 
 @kernel
@@ -154,10 +155,41 @@ class Played:
 
     states: States
     """Shape (2n,), each over."""
-    acts: int
-    """Acts that agents chose."""
-    deals: int
-    """Deals played."""
+    acts: npt.NDArray[np.int64]
+    """Acts that agents chose, shape (2n,)."""
+
+
+def _fused(players: tuple[Agent, Agent]) -> Callable[..., int]:
+    """`_play_on` with the compiled policies of the two, where they have any."""
+    addresses = np.array([_address(player) for player in players], dtype=np.int64)
+    memories = np.array(
+        [int(getattr(player, "memory_address", 0)) for player in players], dtype=np.int64
+    )
+    scratch: States = np.empty(1, dtype=STATE_DTYPE)
+
+    def play_on(
+        states: States,
+        swaps: npt.NDArray[np.int64],
+        keys: npt.NDArray[np.uint64],
+        max_deals: int,
+        asked: npt.NDArray[np.int64],
+        acts: npt.NDArray[np.int64],
+    ) -> int:
+        bad: int = _play_on(
+            states, swaps, keys, addresses, memories, max_deals,
+            scratch, scratch.ctypes.data, asked, acts,
+        )  # fmt: skip
+        return bad
+
+    return play_on
+
+
+def warm_up(players: tuple[Agent, Agent]) -> None:
+    """Load what is compiled, so that the clock sees play alone; asks no agent anything."""
+    none: States = np.zeros(0, dtype=STATE_DTYPE)
+    swaps, keys = np.zeros(0, dtype=np.int64), np.zeros((2, 0), dtype=np.uint64)
+    _fused(players)(none, swaps, keys, 1, swaps.copy(), swaps.copy())
+    dealt(np.zeros(1, dtype=np.uint64), Rules())
 
 
 def play(
@@ -166,6 +198,7 @@ def play(
     keys: npt.NDArray[np.uint64],
     rules: Rules,
     max_deals: int,
+    salts: tuple[int, int] = (0, 0),
 ) -> Played:
     """Play every word's deal (or game) twice, the seats swapped.
 
@@ -175,40 +208,33 @@ def play(
         keys: of the agents' random numbers, shape (n,), from `deals.agent_keys`.
         rules: what is played.
         max_deals: 1 for single deals; a game is broken off after so many.
+        salts: mixed into the keys of each agent. Equal ones: in the mirrored deal an agent that
+            plays at random draws just what the other drew from that seat.
 
     Raises:
         AgentError: an answer is no legal act.
     """
     num = len(words)
-    states = new_states(2 * num, rules)
-    seed_streams(states, np.concatenate([words, words]))
-    start_games(states)
+    states = dealt(np.concatenate([words, words]), rules)
     swaps = np.repeat(np.array([0, 1], dtype=np.int64), num)
-    both_keys = np.concatenate([keys, keys])
-    addresses = np.array([_address(player) for player in players], dtype=np.int64)
-    memories = np.array(
-        [int(getattr(player, "memory_address", 0)) for player in players], dtype=np.int64
-    )
-    scratch: States = np.empty(1, dtype=STATE_DTYPE)
+    keys_of = np.tile(keys, (2, 2)) ^ np.array(salts, dtype=np.uint64)[:, None]
     asked = np.zeros(2 * num, dtype=np.int64)
-    counts = np.zeros(3, dtype=np.int64)
+    acts = np.zeros(2 * num, dtype=np.int64)
+    play_on = _fused(players)
     while True:
-        _play_on(
-            states, swaps, both_keys, addresses, memories, max_deals,
-            scratch, scratch.ctypes.data, asked, counts,
-        )  # fmt: skip
+        bad = play_on(states, swaps, keys_of, max_deals, asked, acts)
         broken = np.flatnonzero(asked == _BROKEN)
         if len(broken):
             row = int(broken[0])
             agent = players[int(states[row].to_act) ^ int(swaps[row])]
-            raise _illegal(agent, states[row : row + 1], int(counts[2]))
+            raise _illegal(agent, states[row : row + 1], bad)
         waiting = [np.flatnonzero(asked == number) for number in (0, 1)]
         if not any(map(len, waiting)):
-            return Played(states, int(counts[0]), int(counts[1]))
-        for player, rows in zip(players, waiting, strict=True):
+            return Played(states, acts)
+        for number, (player, rows) in enumerate(zip(players, waiting, strict=True)):
             if len(rows):
-                _ask(player, states, rows, both_keys)
-                counts[0] += len(rows)
+                _ask(player, states, rows, keys_of[number])
+                acts[rows] += 1
 
 
 def agent_name(agent: Agent) -> str:

@@ -1,16 +1,22 @@
 """Results as tables for the terminal."""
 
 import math
+from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
+from agents.evaluation.controls import Control
 from agents.evaluation.intervals import Estimate
 from agents.evaluation.matches import MatchResult
 from agents.evaluation.rules_text import rules_text
 
 
-def _interval(estimate: Estimate, form: str = "+.3f") -> str:
+def interval_text(estimate: Estimate, form: str = "+.3f") -> str:
+    """Like ``+0.837 [+0.803, +0.871]``; a single pair has no interval."""
+    if math.isnan(estimate.low):
+        return f"{estimate.mean:{form}} (a single pair has no interval)"
     return f"{estimate.mean:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 
@@ -22,7 +28,7 @@ def result_table(result: MatchResult) -> Table:
     """A match as a table for the terminal."""
     first, second = result.agents
     table = Table(
-        title=f"{first} against {second}",
+        title=escape(f"{first} against {second}"),
         title_justify="left",
         show_header=False,
         box=SIMPLE_HEAD,
@@ -30,22 +36,54 @@ def result_table(result: MatchResult) -> Table:
     )
     table.add_column(style="bold")
     table.add_column()
+    for heading, text in _result_rows(result):
+        table.add_row(heading, escape(text))
+    return table
+
+
+def _result_rows(result: MatchResult) -> Iterator[tuple[str, str]]:
     overall = Estimate(result.mean, result.low, result.high)
-    table.add_row("points per deal", f"{_interval(overall)} (95%)")
-    table.add_row("  bootstrap", f"[{result.bootstrap_low:+.3f}, {result.bootstrap_high:+.3f}]")
-    table.add_row("  as dealer", _interval(result.as_dealer))
-    table.add_row("  as nondealer", _interval(result.as_nondealer))
+    has_interval = result.pairs > 1
+    if result.partial:
+        yield "stopped early", "what follows is the result of the pairs and games told"
+    yield "points per deal", interval_text(overall) + (" (95%)" if has_interval else "")
+    if has_interval:
+        yield "  bootstrap", f"[{result.bootstrap_low:+.3f}, {result.bootstrap_high:+.3f}]"
+    yield "  as dealer", interval_text(result.as_dealer)
+    yield "  as nondealer", interval_text(result.as_nondealer)
+    for seat, estimate in enumerate(result.by_seat):
+        yield f"  in seat {seat}", interval_text(estimate)
+    if result.sequential is not None:
+        test = result.sequential
+        yield "sequential test", test.reason
+        yield (
+            "  likelihood",
+            f"log ratio {test.llr:+.2f}, bounds {test.lower:+.2f} and {test.upper:+.2f}; "
+            f"errors {test.alpha:g}, {test.beta:g}",
+        )
     if result.game_share is not None:
         share = result.game_share
-        interval = f"[{_percent(share.low)}, {_percent(share.high)}] (95%)"
         note = f", {result.unfinished_games} unfinished" if result.unfinished_games else ""
-        table.add_row("games won", f"{_percent(share.mean)} {interval}")
-        table.add_row("  of", f"{2 * result.games:,}, {result.deals_per_game:.1f} deals each{note}")
-    table.add_row("pairs", f"{result.pairs:,}, sd of a pair {result.sd:.3f}")
-    table.add_row("deals thrown in", _percent(result.thrown_in))
-    table.add_row("deals", f"{result.deals}, seed {result.seed}, {rules_text(result.rules)}")
-    table.add_row("speed", f"{result.deals_per_second:,.0f} deals per second")
-    return table
+        interval = f"[{_percent(share.low)}, {_percent(share.high)}] (95%)"
+        yield "games won", f"{_percent(share.mean)} {interval}"
+        yield "  of", f"{2 * result.games:,}, {result.deals_per_game:.1f} deals each{note}"
+    yield "pairs", f"{result.pairs:,}" + (f", sd of a pair {result.sd:.3f}" * has_interval)
+    yield "deals thrown in", _percent(result.thrown_in)
+    yield "deals", f"{result.deals}, seed {result.seed}, {rules_text(result.rules)}"
+    yield "  hash", result.deals_hash
+    yield (
+        "speed",
+        f"{_round(result.decisions_per_second)} decisions per second and core, "
+        f"{result.seconds:.1f} s in all",
+    )
+
+
+def _round(number: float) -> str:
+    """Three digits: more would be noise."""
+    if not math.isfinite(number) or number <= 0:
+        return "-"
+    places = 2 - math.floor(math.log10(number))
+    return f"{round(number, places):,.{max(places, 0)}f}"
 
 
 def rates_table(result: MatchResult) -> Table:
@@ -73,5 +111,19 @@ def rates_table(result: MatchResult) -> Table:
         first = rates.accept if role == "dealer" else rates.order_up
         shares = [first, rates.name, rates.maker, rates.made, rates.march, rates.euchred]
         shares += [rates.name_blind] if has_blind else []
-        table.add_row(name, role, *map(_percent, shares))
+        table.add_row(escape(name), role, *map(_percent, shares))
+    return table
+
+
+def controls_table(controls: Sequence[Control]) -> Table:
+    """What had to be so, and whether it is."""
+    table = Table(
+        title="controls", title_justify="left", show_header=False, box=SIMPLE_HEAD, padding=0
+    )
+    for control in controls:
+        mark = "[green]ok[/green]" if control.passed else "[bold red]FAILED[/bold red]"
+        text = f"{control.name}: {control.observed}"
+        if control.expected != control.observed:
+            text += f" (expected: {control.expected})"
+        table.add_row(mark, escape(text))
     return table

@@ -1,0 +1,54 @@
+"""Results as files: JSON with every number, CSV with a line a match."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.learned import write_atomically
+
+
+def check_target(option: str, path: Path | None) -> None:
+    """Refuse a file that could not be written, before anything is played.
+
+    Raises:
+        ValueError: its folder is missing, or it is a folder itself.
+    """
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"{option} {path}: there is no folder {path.parent}")
+    if path is not None and path.is_dir():
+        raise ValueError(f"{option} {path}: that is a folder")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON, whole or not at all; NaN is not allowed."""
+    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+    write_atomically(path, text.encode())
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write JSON objects as lines of a table, whole or not at all.
+
+    What is nested gets a name like ``as_dealer.mean``; null is an empty cell.
+    """
+    flat = [dict(_flat(row)) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, names, lineterminator="\n")
+    table.writeheader()
+    table.writerows(flat)
+    write_atomically(path, text.getvalue().encode())
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    inner: Any = ()
+    if isinstance(value, Mapping):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    elif name:
+        yield name, value
+    for key, part in inner:
+        yield from _flat(part, f"{name}.{key}" if name else str(key))
