@@ -17,7 +17,7 @@ No ``Monitor`` or ``VecMonitor`` is needed: each episode's end carries their ``i
 import inspect
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 import numpy as np
@@ -38,14 +38,19 @@ _HOW = (
 )
 
 
+SUMS_DTYPE: Final = np.dtype(
+    [("episodes", np.float64), ("reward", np.float64), ("squares", np.float64), ("won", np.float64)]
+)
+"""Episodes, sum of their rewards, of the rewards' squares, and how many had a reward above 0."""
+
+
 class EuchreVecEnv(VecEnv):
     """Many games as one Stable-Baselines3 ``VecEnv``.
 
     Attributes:
         env: the `EuchreVectorEnv` underneath; it starts the next episode in the same step.
-        num_episodes: episodes that have ended since this object was made.
-        total_reward: what the learner's rewards of these episodes sum to.
-        total_squares: what the squares of the episodes' rewards sum to.
+        by_opponent: what the episodes that have ended sum to, a record for each opponent (one in
+            self-play), dtype `SUMS_DTYPE`: since this object was made, or ``set_opponents``.
     """
 
     def __init__(self, games: int | EuchreVectorEnv, **options: Any) -> None:
@@ -74,9 +79,7 @@ class EuchreVecEnv(VecEnv):
                 f"next episode to start in the same step; {_HOW}"
             )
         self.env = games
-        self.num_episodes = 0
-        self.total_reward = 0.0
-        self.total_squares = 0.0
+        self._count_anew()
         num = games.num_envs
         self._masks = np.zeros((num, NUM_ACTIONS), dtype=np.bool_)
         self._actions = np.zeros(num, dtype=np.int64)
@@ -85,6 +88,30 @@ class EuchreVecEnv(VecEnv):
         self._blank_infos: list[dict[str, Any]] = [{} for _ in range(num)]
         self._start = time.monotonic()
         super().__init__(num, games.single_observation_space, games.single_action_space)
+
+    def _count_anew(self) -> None:
+        opponents = self.env.opponents
+        self.by_opponent = np.zeros(1 if opponents is None else len(opponents), dtype=SUMS_DTYPE)
+
+    @property
+    def num_episodes(self) -> int:
+        """Episodes that have ended, against whomever."""
+        return int(self.by_opponent["episodes"].sum())
+
+    @property
+    def total_reward(self) -> float:
+        """What the learner's rewards of these episodes sum to."""
+        return float(self.by_opponent["reward"].sum())
+
+    @property
+    def total_squares(self) -> float:
+        """What the squares of the episodes' rewards sum to."""
+        return float(self.by_opponent["squares"].sum())
+
+    def set_opponents(self, opponent: Any) -> None:
+        """Play against others from now on (see `EuchreVectorEnv.set_opponents`)."""
+        self.env.set_opponents(opponent)
+        self._count_anew()
 
     def reset(self) -> npt.NDArray[np.uint8]:
         """Start all games anew, seeded when ``seed`` was called since the last reset.
@@ -110,9 +137,9 @@ class EuchreVecEnv(VecEnv):
         Returns:
             Observations (uint8, shape (n, observation size)), rewards (float32, shape (n,)), ends
             (bool, shape (n,)) and n dictionaries, empty but where an episode ended: those hold
-            ``terminal_observation``, ``TimeLimit.truncated`` and ``episode`` with ``r`` (reward),
-            ``l`` (steps) and ``t`` (seconds). The observation of an ended episode's row is the
-            next one's first.
+            ``terminal_observation``, ``TimeLimit.truncated``, ``opponent`` (index) and
+            ``episode`` with ``r`` (reward), ``l`` (steps) and ``t`` (seconds). The observation of
+            an ended episode's row is the next one's first.
         """
         observations, rewards, terminations, truncations, infos = self.env.step(self._actions)
         ends = np.logical_or(terminations, truncations)
@@ -135,6 +162,7 @@ class EuchreVecEnv(VecEnv):
     ) -> None:
         """Fill the dictionaries of the games that ended and start their sums anew."""
         last_observations = infos["final_obs"][ended]  # a copy, rows in the order of `ended`
+        opponents = infos["final_info"]["opponent"][ended]
         seconds = round(time.monotonic() - self._start, 6)
         ends = zip(
             ended.tolist(),
@@ -142,19 +170,30 @@ class EuchreVecEnv(VecEnv):
             self._returns[ended].tolist(),
             self._lengths[ended].tolist(),
             is_cut_short[ended].tolist(),
+            opponents.tolist(),
             strict=True,
         )
-        for i, observation, points, length, is_cut in ends:
+        for i, observation, points, length, is_cut, opponent in ends:
             sb3_infos[i] = {
                 "terminal_observation": observation,
                 "TimeLimit.truncated": is_cut,
+                "opponent": opponent,
                 "episode": {"r": points, "l": length, "t": seconds},
             }
-        self.num_episodes += len(ended)
-        self.total_reward += float(self._returns[ended].sum())
-        self.total_squares += float(np.square(self._returns[ended]).sum())
+        self._add_up(np.maximum(opponents, 0), self._returns[ended])
         self._returns[ended] = 0
         self._lengths[ended] = 0
+
+    def _add_up(self, opponents: npt.NDArray[np.int16], rewards: npt.NDArray[np.float64]) -> None:
+        """Count episodes that ended, by opponent."""
+        num = len(self.by_opponent)
+        for name, weights in (
+            ("episodes", np.ones(len(rewards))),
+            ("reward", rewards),
+            ("squares", np.square(rewards)),
+            ("won", rewards > 0),
+        ):
+            self.by_opponent[name] += np.bincount(opponents, weights, minlength=num)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal acts of all games: bool, shape (n, 42), valid until the next step."""

@@ -26,7 +26,7 @@ _11, _63 = np.uint64(11), np.uint64(63)
 _WORD: Final = 64
 _ALL: Final = (1 << _WORD) - 1
 
-DEALS, FIRST_DEALER, SEATS, AGENTS = (np.uint64(purpose) for purpose in range(1, 5))
+DEALS, FIRST_DEALER, SEATS, AGENTS, OPPONENTS = (np.uint64(purpose) for purpose in range(1, 6))
 """Purposes of random numbers: each purpose of a game has a stream of its own."""
 
 _ORDER, _BLIND = int(Phase.ORDER), int(Phase.NAME_BLIND)

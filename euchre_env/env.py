@@ -13,6 +13,7 @@ from euchre_env.actions import NUM_ACTIONS
 from euchre_env.explain import why_illegal
 from euchre_env.notation import format_position
 from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_HIGH, frame_of
+from euchre_env.opponents import Opponents
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
 from euchre_env.tables import (
@@ -87,9 +88,11 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
 
     Args:
         rules: the options of the game; the 24-card game when None.
-        opponent: an agent, the name of one that an installed package registers, or None for
-            self-play: the caller acts for whoever is to act (``info["to_act"]``), observation
-            and reward are those of the seat that acts.
+        opponent: an agent, or the name of one that an installed package registers. Several, as
+            ``{"novice": 0.7, "random": 0.3}`` or as a list of agents, names and pairs ``(agent,
+            weight)``: one of them is drawn for each episode, from the game's random stream, and
+            ``info["opponent"]`` is its index. None for self-play: the caller acts for whoever is
+            to act (``info["to_act"]``), observation and reward are those of the seat that acts.
         episode: ``"game"``, to the target score, or ``"deal"``, one deal from 0-0.
         reward: ``"points"``, points won minus points lost as deals are scored, or ``"win"``, +1
             or -1 at the end of the game (of the deal: for who scored in it).
@@ -148,6 +151,15 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         self._check_begun()
         row: np.record = self._tables.views[0].copy()
         return row
+
+    @property
+    def opponents(self) -> Opponents | None:
+        """Whom the learner plays, in the order of ``info["opponent"]``; None in self-play."""
+        return self._tables.opponents
+
+    def set_opponents(self, opponent: Any) -> None:
+        """Play against others from now on (see `EuchreVectorEnv.set_opponents`)."""
+        self._tables.set_opponents(opponent)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -252,6 +264,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             "seat": int(columns["seat"][0]),
             "scores": seen["scores"][0].copy(),
             "winner": int(seen["winner"][0]),
+            "opponent": int(columns["opponent"][0]),
         }
         if has_ended:
             info["reward"] = float(columns["episode_reward"][0])

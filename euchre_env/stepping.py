@@ -14,6 +14,7 @@ from euchre_env.dealing import AGENTS, SEATS, first_dealer, lay_out, substream
 from euchre_env.engine import apply, legal_actions, next_deal, start_game, write_mask
 from euchre_env.kernel import call_policy, int64, kernel
 from euchre_env.observation import ABSOLUTE_ACTIONS, encode_into, frame_of, relative_bits
+from euchre_env.opponents import draw_opponent, opponent_at
 from euchre_env.state import NOBODY, States
 from euchre_env.views import blank_into, row_at
 
@@ -31,15 +32,16 @@ opponent gave an act that is not legal."""
 _RAISE, _PENALISE, _END = range(3)
 _SAME_STEP = 1
 RANDOM_SEAT, SELF_PLAY = -1, 2
+_TAKE_OVER: Final = 1 << 40
 
 
 class Settings(NamedTuple):
     """What kernels must know of an environment's options; all integers."""
 
-    opponent: int
-    """Address of a compiled opponent, or 0 for one that is asked in batches."""
-    memory: int
-    """Address of what a compiled opponent reads beside its view, or 0."""
+    opponents: int
+    """Address of the table of opponents; 0 in self-play."""
+    num_opponents: int
+    """How many are in the table."""
     seat: int
     """0 or 1, -1 drawn for each episode, 2 self-play."""
     is_deal: bool
@@ -64,6 +66,8 @@ TABLE_DTYPE: Final = np.dtype(
                 ("final_winner", np.int8),
                 ("final_seat", np.int8),
                 ("final_to_act", np.int8),
+                ("final_opponent", np.int16),
+                ("opponent", np.int16),  # who has the other seat: index of an opponent, or -1
                 ("seat", np.int8),  # whom the observation is for
                 ("status", np.int8),  # ready, waiting for a batched opponent, done, broken
                 ("is_pending", np.bool_),  # the episode is over, the reset is still to come
@@ -124,13 +128,14 @@ def _play_on(state: np.record, table: np.record, settings: Settings) -> None:
         if settings.seat == SELF_PLAY or state.to_act == table.seat:
             table.status = READY
             return
-        if settings.opponent == 0:
+        opponent = opponent_at(settings.opponents, table.opponent)
+        if opponent.policy == 0:
             table.status = WAITING
             return
         blank_into(state, 1 - table.seat, row_at(settings.scratch))
         bits = legal_actions(state)
         action = call_policy(
-            settings.opponent, settings.scratch, bits, decision_stream(state), settings.memory
+            opponent.policy, settings.scratch, bits, decision_stream(state), opponent.memory
         )
         if not (0 <= action < NUM_ACTIONS and bits >> action & 1):
             table.status = BROKEN
@@ -146,8 +151,9 @@ def decision_stream(state: np.record) -> np.uint64:
 
 @kernel
 def _sit_down(state: np.record, table: np.record, settings: Settings, count: int) -> None:
-    """Choose the learner's seat for an episode that begins."""
+    """Choose the learner's seat, and who plays the other, for an episode that begins."""
     table.episode_reward = 0.0
+    table.opponent = draw_opponent(state.stream, count, settings.opponents, settings.num_opponents)
     seat = settings.seat
     if seat == RANDOM_SEAT:
         seat = int64(substream(state.stream, SEATS, count) >> np.uint64(63))
@@ -207,6 +213,7 @@ def _note_end(state: np.record, table: np.record) -> None:
     table.final_scores[1] = state.scores[1]
     table.final_winner = state.winner
     table.final_seat = table.seat
+    table.final_opponent = table.opponent
     table.final_to_act = state.to_act
 
 
@@ -326,6 +333,25 @@ def resume(arrays: Arrays, settings: Settings, rows: npt.NDArray[np.int64]) -> i
 
 
 @kernel
+def change_opponents(arrays: Arrays, settings: Settings, places: npt.NDArray[np.int64]) -> None:
+    """Give every row, in which the learner is to act, its opponent among new ones.
+
+    Args:
+        arrays: of the environments.
+        settings: with the new opponents.
+        places: where each of the old opponents stands among the new, or -1: for an episode under
+            way another is then drawn to take over.
+    """
+    for i in range(arrays.states.shape[0]):
+        state, table = arrays.states[i], arrays.tables[i]
+        place = places[table.opponent]
+        if place < 0:
+            count = _TAKE_OVER + int64(state.num_draws)  # no draw that an episode begins with
+            place = draw_opponent(state.stream, count, settings.opponents, settings.num_opponents)
+        table.opponent = place
+
+
+@kernel
 def _clear(table: np.record) -> None:
     """Forget what an episode before left in a row."""
     table.reward = 0.0
@@ -345,7 +371,7 @@ def answer_rows(
         state, table = arrays.states[i], arrays.tables[i]
         apply(state, actions[k])
         _play_on(state, table, settings)
-        if table.status != WAITING:
+        if table.status == READY or table.status == DONE:
             _finish(
                 state,
                 arrays.views[i],

@@ -4,18 +4,19 @@ Both environments are thin doors around `Tables`: the single one holds one row, 
 """
 
 import contextlib
+import time
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from euchre_env import notation, registry, views
+from euchre_env import notation, views
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.dealing import deal as draw_deal
 from euchre_env.dealing import seed_streams, seed_word
-from euchre_env.kernel import IS_COMPILED
 from euchre_env.observation import OBSERVATION_SIZE
+from euchre_env.opponents import opponent_name, opponents_of
 from euchre_env.rules import MAX_TARGET_SCORE, Rules
 from euchre_env.state import NOBODY, STATE_DTYPE, States, new_states
 from euchre_env.stepping import (
@@ -31,6 +32,7 @@ from euchre_env.stepping import (
     Settings,
     answer_rows,
     ask,
+    change_opponents,
     reset_rows,
     resume,
     set_deal,
@@ -70,6 +72,10 @@ class Tables:
         masks: int8, shape (n, 42), 1 = legal; overwritten at every step.
         final_observations: uint8, shape (n, OBSERVATION_SIZE); rows that ended in a same-step
             reset.
+        opponents: whom they play, None in self-play.
+        asked_seconds: what asking each batched opponent has taken, float64, shape (opponents,);
+            those compiled play inside the step.
+        asked_views: how many views each was shown, int64, likewise.
     """
 
     def __init__(
@@ -100,13 +106,13 @@ class Tables:
         ):
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
         self.rules = rules or Rules()
-        self.opponent: Any = None if opponent is None else registry.resolve_agent(opponent)
+        self.opponents = None if opponent is None else opponents_of(opponent)
         seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
-            opponent=0,
-            memory=0,
+            opponents=0,
+            num_opponents=0,
             scratch=0,
-            seat=SELF_PLAY if self.opponent is None else seat_code,
+            seat=SELF_PLAY if self.opponents is None else seat_code,
             is_deal=_choice("episode", episode, get_args(Episode)) == 1,
             is_win=_choice("reward", reward, get_args(Reward)) == 1,
             is_relative=_choice("suits", suits, get_args(Suits)) == 1,
@@ -123,7 +129,12 @@ class Tables:
         self.is_seeded = np.zeros(num, dtype=np.bool_)
         self.is_begun = np.zeros(num, dtype=np.bool_)
         self._scratch = np.empty(1, dtype=STATE_DTYPE)
+        self._count_asked_anew()
         self._link()
+
+    def _count_asked_anew(self) -> None:
+        num = 0 if self.opponents is None else len(self.opponents)
+        self.asked_seconds, self.asked_views = np.zeros(num), np.zeros(num, dtype=np.int64)
 
     def _link(self) -> None:
         """What follows from the arrays and from this process; columns are quick to read."""
@@ -137,20 +148,19 @@ class Tables:
         )
         self.columns = {name: self.tables[name] for name in TABLE_DTYPE.names or ()}
         self.seen = {name: self.views[name] for name in ("to_act", "scores", "winner")}
-        address = int(getattr(self.opponent, "policy_address", 0) or 0) if IS_COMPILED else 0
         self.settings = self.settings._replace(
-            opponent=address,
-            memory=int(getattr(self.opponent, "memory_address", 0)) if address else 0,
+            opponents=0 if self.opponents is None else self.opponents.address,
+            num_opponents=0 if self.opponents is None else len(self.opponents),
             scratch=int(self._scratch.ctypes.data),
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what `_link` makes: columns are windows, and addresses are one process's."""
         kept = {k: v for k, v in self.__dict__.items() if k not in ("columns", "seen", "_arrays")}
-        return {**kept, "settings": self.settings._replace(opponent=0, memory=0, scratch=0)}
+        return {**kept, "settings": self.settings._replace(opponents=0, scratch=0)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up the arrays, with the opponent's address of this process."""
+        """Take up the arrays, with the opponents' addresses of this process."""
         self.__dict__.update(state)
         self._link()
 
@@ -162,6 +172,22 @@ class Tables:
     def __len__(self) -> int:
         """How many games."""
         return len(self.states)
+
+    def set_opponents(self, opponent: Any) -> None:
+        """Play against others from now on (see `EuchreVectorEnv.set_opponents`).
+
+        Raises:
+            ValueError: self-play, or the option means nothing; nothing has changed then.
+            TypeError: likewise.
+        """
+        if self.opponents is None:
+            raise ValueError("in self-play (opponent=None) there is no opponent to change")
+        if opponent is None:
+            raise ValueError("opponent=None: self-play begins with a new environment")
+        old, self.opponents = self.opponents, opponents_of(opponent)
+        self._link()
+        self._count_asked_anew()
+        change_opponents(self._arrays, self.settings, old.places_in(self.opponents))
 
     def seed(self, rows: npt.NDArray[np.int64], seeds: list[int]) -> None:
         """Give rows their random streams."""
@@ -254,6 +280,11 @@ class Tables:
             raise ValueError(f"a saved state of {len(states)} games does not fit {len(self)}")
         if Rules.from_codes(states[0]) != self.rules:
             raise ValueError(f"saved under {Rules.from_codes(states[0])!r}, not {self.rules!r}")
+        num = 0 if self.opponents is None else len(self.opponents)
+        if int(tables["opponent"].max(initial=-1)) >= num:
+            raise ValueError(
+                f"saved with more opponents than the {num} here: set the same opponents first"
+            )
         self.states[:] = states
         self.tables[:] = tables
         show_rows(self._arrays, self.settings, np.arange(len(self)))
@@ -269,27 +300,38 @@ class Tables:
 
     def _ask_until_none_waits(self) -> None:
         status = self.columns["status"]
-        broken = np.flatnonzero(status == BROKEN)
-        if len(broken):
-            raise self._opponent_error(int(broken[0]), "an act that is not legal")
-        rows = np.flatnonzero(status == WAITING)
-        while len(rows):
-            asked = np.empty(len(rows), dtype=STATE_DTYPE)
-            masks = np.empty((len(rows), NUM_ACTIONS), dtype=np.int8)
-            streams = np.empty(len(rows), dtype=np.uint64)
-            ask(self._arrays, rows, asked, masks, streams)
-            answers = np.asarray(self.opponent.act(asked, masks.copy(), streams))
-            self._check_answers(rows, answers, masks)
-            answer_rows(self._arrays, self.settings, rows, answers.astype(np.int64))
+        while True:
+            broken = np.flatnonzero(status == BROKEN)
+            if len(broken):
+                raise self._opponent_error(int(broken[0]), "an act that is not legal")
             rows = np.flatnonzero(status == WAITING)
+            if not len(rows):
+                return
+            who = self.columns["opponent"][rows]
+            for index in np.unique(who):  # each is asked for all that it is to do at once
+                self._ask_one(int(index), rows[who == index])
+
+    def _ask_one(self, index: int, rows: npt.NDArray[np.int64]) -> None:
+        """Ask an opponent for its acts in the rows given, do them, and play on."""
+        assert self.opponents is not None
+        asked = np.empty(len(rows), dtype=STATE_DTYPE)
+        masks = np.empty((len(rows), NUM_ACTIONS), dtype=np.int8)
+        streams = np.empty(len(rows), dtype=np.uint64)
+        ask(self._arrays, rows, asked, masks, streams)
+        start = time.perf_counter()
+        answers = np.asarray(self.opponents[index].act(asked, masks.copy(), streams))
+        self.asked_seconds[index] += time.perf_counter() - start
+        self.asked_views[index] += len(rows)
+        self._check_answers(rows, answers, masks)
+        answer_rows(self._arrays, self.settings, rows, answers.astype(np.int64))
 
     def _check_answers(
         self, rows: npt.NDArray[np.int64], answers: npt.NDArray[Any], masks: npt.NDArray[np.int8]
     ) -> None:
         if answers.shape != rows.shape or not np.issubdtype(answers.dtype, np.integer):
             raise OpponentError(
-                f"the opponent {self._opponent_name()} answered {len(rows)} views with an array "
-                f"of shape {answers.shape} and dtype {answers.dtype}: "
+                f"the opponent {self._opponent_name(rows)} answered {len(rows)} views with an "
+                f"array of shape {answers.shape} and dtype {answers.dtype}: "
                 "one whole number a view is wanted"
             )
         in_range = (answers >= 0) & (answers < NUM_ACTIONS)
@@ -298,13 +340,16 @@ class Tables:
             k = int(np.flatnonzero(~legal)[0])
             raise self._opponent_error(int(rows[k]), f"the act {answers[k]}, which is not legal")
 
-    def _opponent_name(self) -> str:
-        return str(getattr(self.opponent, "name", type(self.opponent).__name__))
+    def _opponent_name(self, rows: npt.NDArray[np.int64]) -> str:
+        """Of the opponent in the first of the rows given."""
+        assert self.opponents is not None
+        return opponent_name(self.opponents[int(self.columns["opponent"][rows[0]])])
 
     def _opponent_error(self, row: int, what: str) -> OpponentError:
         seen = views.blank(self.states[row : row + 1], 1 - int(self.tables[row]["seat"]))
         return OpponentError(
-            f"the opponent {self._opponent_name()} answered with {what}, in the position "
+            f"the opponent {self._opponent_name(np.array([row]))} answered with {what}, in the "
+            "position "
             f"{notation.format_position(seen[0])!r}"
         )
 

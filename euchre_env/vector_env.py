@@ -22,6 +22,7 @@ from euchre_env.env import (
     observation_space,
     refusal,
 )
+from euchre_env.opponents import Opponents
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
 from euchre_env.state import States
@@ -113,6 +114,27 @@ class EuchreVectorEnv(
     def views(self) -> States:
         """What the seat of each observation knows: shape (n,), overwritten at every step."""
         return self._tables.views
+
+    @property
+    def opponents(self) -> Opponents | None:
+        """Whom the learner plays, in the order of ``infos["opponent"]``; None in self-play."""
+        return self._tables.opponents
+
+    def set_opponents(self, opponent: Any) -> None:
+        """Play against others from now on.
+
+        An episode under way keeps its opponent where that agent, the same object, is among the
+        new ones, with whatever weight; otherwise one of the new ones, drawn by weight from the
+        game's random stream, takes over. Indices in ``infos["opponent"]`` are then new ones.
+
+        Args:
+            opponent: as the option of the environment, but for None.
+
+        Raises:
+            ValueError: self-play, no such agent, or a weight that is none; nothing has changed.
+            TypeError: something is neither a name nor an agent; nothing has changed.
+        """
+        self._tables.set_opponents(opponent)
 
     def reset(
         self,
@@ -268,6 +290,7 @@ class EuchreVectorEnv(
             "seat": self._own(rows["seat"]),
             "scores": self._own(seen["scores"]),
             "winner": self._own(seen["winner"]),
+            "opponent": self._own(rows["opponent"]),
         }
         for name in tuple(infos):
             infos[f"_{name}"] = self._own(self._everyone)
@@ -290,6 +313,7 @@ class EuchreVectorEnv(
             "seat": self._own(rows["final_seat"]),
             "scores": self._own(rows["final_scores"]),
             "winner": self._own(rows["final_winner"]),
+            "opponent": self._own(rows["final_opponent"]),
             "reward": self._own(rows["final_reward"]),
         }
         return {**final, **{f"_{name}": ended for name in final}}

@@ -40,7 +40,7 @@ def check_row(row, observations, infos, single):
     """A row of the vector environment shows what the single environment shows."""
     observation, info = single[0], single[-1]
     assert (observations[row] == observation).all()
-    for name in ("action_mask", "to_act", "seat", "scores", "winner"):
+    for name in ("action_mask", "to_act", "seat", "scores", "winner", "opponent"):
         assert np.array_equal(infos[name][row], info[name]), name
         assert infos[f"_{name}"][row]
 
