@@ -6,10 +6,10 @@
 
 from typing import Final
 
-from agents.base import Agent, CompiledAgent, streams
+from agents.base import Agent, CompiledAgent, ProbabilisticAgent, streams
 from euchre_env.registry import resolve_agent
 
-__all__ = ["AGENTS", "Agent", "CompiledAgent", "make_agent", "streams"]
+__all__ = ["AGENTS", "Agent", "CompiledAgent", "ProbabilisticAgent", "make_agent", "streams"]
 
 AGENTS: Final = {
     "random": "agents.scripted:random_agent",

@@ -46,6 +46,28 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class ProbabilisticAgent(Agent, Protocol):
+    """An agent that draws its acts at random and can say how likely each is.
+
+    Whoever thinks about it (`agents.beliefs`, `agents.best_response`) then needs no sample of it.
+    """
+
+    def probabilities(
+        self, views: States, action_masks: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.float64]:
+        """How likely `act` is to do each act, over all random streams.
+
+        Args:
+            views: shape (n,), as for `act`.
+            action_masks: shape (n, 42), 1 = legal; every row has an act.
+
+        Returns:
+            float64, shape (n, 42): rows sum to 1, illegal acts have 0.
+        """
+        ...
+
+
 def streams(
     rng: int | np.random.Generator | npt.NDArray[np.uint64], num: int
 ) -> npt.NDArray[np.uint64]:

@@ -364,6 +364,35 @@ def _act_all(
 
 
 @kernel
+def _chances_all(
+    views: States,
+    masks: npt.NDArray[np.int8],
+    is_relative: bool,
+    weights: npt.NDArray[np.float32],
+    sizes: npt.NDArray[np.int64],
+    activation: int,
+    work: npt.NDArray[np.float32],
+    observation: npt.NDArray[np.uint8],
+    chances: npt.NDArray[np.float64],
+) -> None:
+    """The softmax over the legal acts of every view: what `_drawn` draws by."""
+    for i in range(views.shape[0]):
+        encode_into(views[i], is_relative, observation)
+        logits = work[_forward(observation, weights, sizes, activation, work), :NUM_ACTIONS]
+        names = ABSOLUTE_ACTIONS[frame_of(views[i], is_relative)]
+        highest, total = -np.inf, 0.0
+        for k in range(names.shape[0]):
+            if masks[i, names[k]]:
+                highest = max(highest, np.float64(logits[k]))
+        for k in range(names.shape[0]):
+            if masks[i, names[k]]:
+                chances[i, names[k]] = exp(np.float64(logits[k]) - highest)
+                total += chances[i, names[k]]
+        for action in range(NUM_ACTIONS):
+            chances[i, action] /= total
+
+
+@kernel
 def _logits_all(
     observations: npt.NDArray[np.uint8],
     weights: npt.NDArray[np.float32],
@@ -426,19 +455,11 @@ class LearnedAgent:
         Raises:
             ValueError: full states instead of views, other shapes, or a row without a legal act.
         """
-        rows = np.require(views, STATE_DTYPE, ["C", "W"])
-        masks = np.require(action_masks, np.int8, ["C", "W"])
+        rows, masks = self._at_the_door(views, action_masks)
         keys = np.require(rng, np.uint64, ["C", "W"])
         num = len(rows)
-        if (rows["seat"] == NOBODY).any():
-            raise ValueError("these are full states: an agent is shown views (views.blank)")
-        if masks.shape != (num, NUM_ACTIONS) or keys.shape != (num,):
-            raise ValueError(
-                f"{num} views, masks of shape {masks.shape}, rng of shape {keys.shape}: "
-                f"({num}, {NUM_ACTIONS}) and ({num},) are expected"
-            )
-        if not masks.any(axis=1).all():
-            raise ValueError("a row of the masks has no legal act")
+        if keys.shape != (num,):
+            raise ValueError(f"{num} views, rng of shape {keys.shape}: ({num},) is expected")
         actions = np.empty(num, dtype=np.int64)
         _act_all(
             rows,
@@ -454,6 +475,61 @@ class LearnedAgent:
             actions,
         )
         return actions
+
+    def probabilities(
+        self, views: States, action_masks: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.float64]:
+        """How likely each act is; 1 for the act itself where the agent does not sample.
+
+        Args:
+            views: shape (n,), from ``views.blank``.
+            action_masks: shape (n, 42), 1 = legal, at least one a row; plain suits.
+
+        Returns:
+            float64, shape (n, 42): rows sum to 1, illegal acts have 0.
+
+        Raises:
+            ValueError: full states instead of views, other shapes, or a row without a legal act.
+        """
+        rows, masks = self._at_the_door(views, action_masks)
+        chances = np.zeros((len(rows), NUM_ACTIONS))
+        if not self.is_sampled:
+            actions = self.act(rows, masks, np.zeros(len(rows), dtype=np.uint64))
+            chances[np.arange(len(rows)), actions] = 1.0
+            return chances
+        _chances_all(
+            rows,
+            masks,
+            self.policy.suits == "relative",
+            self._weights,
+            self._sizes,
+            self._activation,
+            self._work(),
+            np.empty(OBSERVATION_SIZE, dtype=np.uint8),
+            chances,
+        )
+        return chances
+
+    def _at_the_door(
+        self, views: States, action_masks: npt.NDArray[np.int8]
+    ) -> tuple[States, npt.NDArray[np.int8]]:
+        """Views and masks as kernels take them.
+
+        Raises:
+            ValueError: full states instead of views, other shapes, or a row without a legal act.
+        """
+        rows = np.require(views, STATE_DTYPE, ["C", "W"])
+        masks = np.require(action_masks, np.int8, ["C", "W"])
+        num = len(rows)
+        if (rows["seat"] == NOBODY).any():
+            raise ValueError("these are full states: an agent is shown views (views.blank)")
+        if masks.shape != (num, NUM_ACTIONS):
+            raise ValueError(
+                f"{num} views, masks of shape {masks.shape}: ({num}, {NUM_ACTIONS}) is expected"
+            )
+        if not masks.any(axis=1).all():
+            raise ValueError("a row of the masks has no legal act")
+        return rows, masks
 
     def logits(self, observations: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """The network's outputs, masks not applied, suits as the policy names them.

@@ -55,6 +55,22 @@ class RandomAgent(CompiledAgent):
     name = "random"
     batch, policy = staticmethod(_random_batch), staticmethod(_random_policy)
 
+    def probabilities(
+        self, views: States, action_masks: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.float64]:
+        """Every legal act is as likely (see `agents.base.ProbabilisticAgent`).
+
+        Args:
+            views: shape (n,); not looked at.
+            action_masks: shape (n, 42), 1 = legal.
+
+        Returns:
+            float64, shape (n, 42).
+        """
+        legal = np.asarray(action_masks) != 0
+        chances: npt.NDArray[np.float64] = legal / legal.sum(axis=1, keepdims=True)
+        return chances
+
 
 # --- novice -------------------------------------------------------------------------------------
 

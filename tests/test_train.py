@@ -313,6 +313,20 @@ def test_sampling_follows_the_probabilities():
     expected /= expected.sum()
     assert (expected > 0).sum() > 1
     assert np.abs(np.bincount(acts, minlength=42) / num - expected).max() < 0.015
+    assert np.allclose(agent.probabilities(views, masks), expected)
+
+
+@pytest.mark.parametrize("suits", ["absolute", "relative"])
+def test_who_does_not_sample_is_sure_of_what_it_does(suits):
+    views, masks = views_and_masks(100)
+    policy = random_policy(suits=suits)
+    acts = LearnedAgent(policy).act(views, masks, as_streams(0, 100))
+    sure = LearnedAgent(policy).probabilities(views, masks)
+    assert (sure == np.eye(42)[acts]).all()
+    sampled = LearnedAgent(policy, is_sampled=True).probabilities(views, masks)
+    assert np.allclose(sampled.sum(axis=1), 1)
+    assert (sampled[masks == 0] == 0).all()
+    assert np.array_equal(sampled.argmax(axis=1), acts)
 
 
 def test_a_policy_survives_the_disk(tmp_path):
