@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from agents.base import CompiledAgent
 from euchre_env.actions import ACCEPT, CARD_ACTIONS, LEAVE, NAME, ORDER_UP, PASS, TAKE, Phase
-from euchre_env.cards import NUM_RANKS, NUM_SUITS, SUIT_NAMES, card_set
+from euchre_env.cards import HAND_SIZE, NUM_RANKS, NUM_SUITS, SUIT_NAMES, card_set
 from euchre_env.kernel import as_pointer, kernel, lowest, popcount
 from euchre_env.rules import BEATS, EFFECTIVE_SUIT, STRENGTH, SUIT_CARDS
 from euchre_env.state import States
@@ -44,6 +44,8 @@ LEADS: Final = (
     ("strength", "lead high, or keep high cards back"),
     ("length", "lead from a long suit"),
     ("singleton", "lead a lone side card while trumps are held, to trump that suit later"),
+    ("draws", "lead a trump where the other is likely to have one to be drawn"),
+    ("last_trump", "lead the only trump, or keep it"),
 )
 """``(number, rule)`` of a card to be led; each number is 0 to 1."""
 FOLLOWS: Final = (
@@ -54,10 +56,14 @@ FOLLOWS: Final = (
     ("strength", "of those that do alike play the lowest"),
     ("singleton", "throw a lone side card while trumps are held, to trump that suit later"),
     ("guard", "do not bare a side card that is not sure yet"),
+    ("last_trump", "keep the only trump"),
+    ("control", "win the trick where the cards left are likely to win when led"),
 )
 """``(number, rule)`` of a card to follow with; each number is 0 to 1."""
-SITUATIONS: Final = ("maker, early", "maker, late", "defender, early", "defender, late")
-"""Rows of the weights; late is from the third trick on."""
+SITUATIONS: Final = tuple(
+    f"{role}, trick {trick}" for role in ("maker", "defender") for trick in range(1, HAND_SIZE)
+)
+"""Rows of the weights; in the last trick there is nothing to choose."""
 
 Row = tuple[float, ...]
 
@@ -70,42 +76,50 @@ class Thresholds:
         ValueError: a number is not finite, or there are more or fewer of them.
     """
 
-    trump_points: Row = (3.48, 2.05, 4.69, 5.0, 0.0, 5.48, 5.57, 6.48, 7.3, 8.54, 11.82)
+    trump_points: Row = (2.81, 2.26, 5.65, 5.74, 0.0, 6.25, 5.74, 6.51, 6.88, 8.42, 11.19)
     """A trump's points: 7 8 9 T - Q K A left right joker."""
-    side_points: Row = (-0.4, 0.61, -1.35, -0.37, -0.99, 0.49, 1.59, 2.78)
+    side_points: Row = (0.28, 0.78, -1.59, -0.81, -1.36, 0.15, 1.3, 2.77)
     """Any other card's points: 7 8 9 T J Q K A."""
-    twin: float = -0.75
+    twin: float = -0.3
     """Added to the ace of the trump's colour twin: one card fewer can follow it."""
-    void: float = 2.38
+    void: float = 2.14
     """For each side suit that is not held, while a trump is."""
-    length: float = 1.12
+    length: float = 1.13
     """For each trump beyond the second."""
-    order: float = 24.16
+    order: float = 23.81
     """The nondealer orders up from so many points on. R6."""
-    order_upcard: float = 0.56
+    order_upcard: float = 0.78
     """Times the upcard's points are taken off before: the dealer may take it. R8."""
-    accept: float = 13.02
+    accept: float = 12.42
     """The dealer accepts from so many points on, counted after the discard. R7."""
-    take_gain: float = -0.22
+    take_gain: float = -0.54
     """The dealer takes an ordered-up card that gains so many points or more. R8."""
-    name_first: float = 9.52
+    name_first: float = 9.49
     """The nondealer names a suit from so many points on. R10."""
-    name_second: float = 7.93
+    name_second: float = 8.43
     """The dealer names a suit from so many points on. R10."""
-    next_suit: float = 1.57
+    next_suit: float = 2.74
     """Added when the suit to be named is the colour twin of the one turned down."""
     lead: tuple[Row, ...] = (
-        (0.55, -0.44, 0.65, -0.47, 0.45, -0.23),
-        (1.07, -0.26, 0.34, -0.41, 0.75, 0.17),
-        (0.42, -0.71, -0.17, 0.13, 0.53, 0.17),
-        (0.79, -0.52, -0.27, -0.24, 0.35, 0.35),
+        (0.79, -0.29, 0.74, -0.48, 0.59, -0.28, -0.04, -0.12),
+        (0.59, -0.63, 0.72, -0.4, 0.61, -0.23, 0.02, -0.33),
+        (0.94, -0.33, 0.32, -0.32, 0.94, 0.11, 0.04, -0.18),
+        (1.16, -0.35, 0.55, -0.37, 0.67, 0.06, -0.23, -0.18),
+        (0.29, -0.67, -0.27, 0.14, 0.53, -0.13, -0.27, 0.1),
+        (0.6, -0.89, -0.36, -0.0, 0.36, 0.2, -0.07, 0.03),
+        (0.56, -0.53, -0.48, -0.24, 0.7, 0.42, -0.22, -0.03),
+        (1.09, -0.37, 0.06, 0.1, 0.33, 0.23, 0.06, 0.16),
     )
     """Weights of `LEADS` by `SITUATIONS`."""
     follow: tuple[Row, ...] = (
-        (1.88, 0.1, -0.09, -0.11, -1.21, 0.03, 0.13),
-        (2.06, -0.17, -0.12, -0.3, -1.04, -0.08, 0.02),
-        (1.5, 0.14, -0.32, -0.25, -0.96, 0.27, -0.14),
-        (2.46, 0.2, 0.05, -0.03, -1.17, 0.36, -0.03),
+        (1.92, 0.09, -0.39, 0.07, -1.16, 0.07, 0.12, -0.15, 0.09),
+        (1.97, 0.18, -0.18, -0.16, -1.21, 0.21, -0.07, -0.07, 0.0),
+        (2.1, 0.03, -0.24, -0.36, -0.94, -0.08, -0.05, -0.08, 0.12),
+        (2.3, -0.13, -0.27, -0.37, -0.99, -0.25, 0.17, 0.07, 0.15),
+        (1.64, -0.08, -0.24, -0.37, -0.93, 0.27, -0.28, -0.02, 0.01),
+        (1.71, -0.02, -0.27, -0.03, -0.84, -0.04, 0.26, -0.08, -0.13),
+        (2.2, 0.06, -0.14, 0.01, -1.18, 0.38, 0.07, -0.14, -0.21),
+        (2.6, 0.22, 0.1, 0.2, -1.43, 0.23, -0.11, 0.11, 0.11),
     )
     """Weights of `FOLLOWS` by `SITUATIONS`."""
 
@@ -296,8 +310,8 @@ def chance_to_win(view: np.record, card: int) -> float:
 @kernel
 def _situation(view: np.record) -> int:
     """The row of the weights, one of `SITUATIONS`."""
-    is_late = view.tricks[0] + view.tricks[1] >= 2
-    return 2 * (view.maker != view.seat) + is_late
+    trick = min(view.tricks[0] + view.tricks[1], HAND_SIZE - 2)
+    return (HAND_SIZE - 1) * (view.maker != view.seat) + trick
 
 
 @kernel
@@ -310,17 +324,29 @@ def _is_lone_side_card(view: np.record, card: int) -> bool:
 
 
 @kernel
+def _chance_of_any(view: np.record, cards: int) -> float:
+    """The chance that the other holds one of some cards, a mask."""
+    known = view.hands[1 - view.seat]
+    if known & cards:
+        return 1.0
+    pool = may_hold(view) & ~known
+    size, drawn = popcount(pool), hand_size(view, 1 - view.seat) - popcount(known)
+    return 1.0 - COMBINATIONS[size - popcount(pool & cards), drawn] / COMBINATIONS[size, drawn]
+
+
+@kernel
 def _lead_points(view: np.record, card: int, numbers: np.record) -> float:
     """Points of a card to be led: the weighted sum of `LEADS`."""
-    trump, row = view.trump & 3, _situation(view)
+    trump, weights = view.trump & 3, numbers.lead[_situation(view)]
     suit = EFFECTIVE_SUIT[trump, card] & 3
     in_suit = popcount(view.hands[view.seat] & SUIT_CARDS[trump, suit])
     chance = chance_to_win(view, card)
-    weights = numbers.lead[row]
     points = weights[0] * chance + weights[3] * STRENGTH[trump, card] / _BEST_STRENGTH
-    points += weights[4] * (in_suit - 1) / 4
+    points += weights[4] * (in_suit - 1) / (HAND_SIZE - 1)
     if suit == trump:
         points += weights[1] + weights[2] * chance
+        points += weights[6] * _chance_of_any(view, SUIT_CARDS[trump, trump])
+        points += weights[7] * (in_suit == 1)
     elif _is_lone_side_card(view, card):
         points += weights[5]
     return points
@@ -340,19 +366,30 @@ def _bares_a_card(view: np.record, card: int) -> bool:
 
 
 @kernel
+def _control(view: np.record, card: int) -> float:
+    """The mean chance that a card left after this one wins when led, 0 where none is left."""
+    left = view.hands[view.seat] & ~(np.int64(1) << card)
+    num, total = popcount(left), 0.0
+    while left:
+        total += chance_to_win(view, lowest(left))
+        left &= left - 1
+    return total / max(num, 1)
+
+
+@kernel
 def _follow_points(view: np.record, card: int, numbers: np.record) -> float:
     """Points of a card to follow with: the weighted sum of `FOLLOWS`."""
-    trump, row = view.trump & 3, _situation(view)
-    weights = numbers.follow[row]
+    trump, weights = view.trump & 3, numbers.follow[_situation(view)]
     points = weights[4] * STRENGTH[trump, card] / _BEST_STRENGTH
     points += weights[2] * chance_to_win(view, card)
     is_trump = EFFECTIVE_SUIT[trump, card] == trump
     if BEATS[trump, view.led_card & 63] >> card & 1:
-        points += weights[0]
+        points += weights[0] + weights[8] * _control(view, card)
         if is_trump and EFFECTIVE_SUIT[trump, view.led_card & 63] != trump:
             points += weights[1]
     if is_trump:
-        return points + weights[3]
+        is_last = popcount(view.hands[view.seat] & SUIT_CARDS[trump, trump]) == 1
+        return points + weights[3] + weights[7] * is_last
     if _is_lone_side_card(view, card):
         points += weights[5]
     if _bares_a_card(view, card):

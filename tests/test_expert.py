@@ -154,6 +154,13 @@ DEFENDER_LEADS = "AHTCQCACKS/JHKHAS9DQD/TH d1 0-0 pass,accept,discard:9D"
         pytest.param(MAKER_LEADS, {"trump": 1, "strength": -0.1}, "AH", id="a trump"),
         pytest.param(MAKER_LEADS, {"trump_chance": 1}, "JH", id="the sure trump"),
         pytest.param(MAKER_LEADS, {"singleton": 1}, "KS", id="a lone side card"),
+        pytest.param(MAKER_LEADS, {"draws": 1, "strength": -0.1}, "AH", id="draw trumps"),
+        pytest.param(
+            "JH9CTCACKS/KDQSASTSJD/TH d1 0-0 order_up,leave",
+            {"last_trump": 1},
+            "JH",
+            id="only trump",
+        ),
         pytest.param(DEFENDER_LEADS, {"length": 1, "strength": -0.1}, "TC", id="a long suit"),
     ],
 )
@@ -176,6 +183,13 @@ IS_VOID = "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:9D,AC"
         ),
         pytest.param(IS_VOID, {"trump": -1, "strength": -0.1}, "QD", id="throw a low card"),
         pytest.param(IS_VOID, {"trump": -1, "strength": 0.1}, "AS", id="throw a high card"),
+        pytest.param(
+            "9CTCQCACKS/JH9SAS9DQD/TH d1 0-0 pass,accept,discard:JH,AC",
+            {"last_trump": -1, "strength": 0.1},
+            "AS",
+            id="keep the only trump",
+        ),
+        pytest.param(IS_VOID, {"control": 1}, "TH", id="win to lead what is sure"),
         pytest.param(
             "9CTCQCACTS/JHAH9SQDAD/TH d1 0-0 pass,accept,discard:QD,AC",
             {"trump": -1, "chance": -1},
@@ -206,22 +220,23 @@ def test_follows(position: str, follows: dict[str, float], expected: str) -> Non
     assert act(position, follow=weights(FOLLOWS, **follows)) == expected
 
 
-def test_weights_stand_by_role_and_by_trick() -> None:
-    for row, position in enumerate(
-        (
-            "JHAH9C9DKS/KDQSASTSJD/TH d1 0-0 order_up,leave",
-            "JHAH9C9DKS/KDQSASTSJD/TH d1 0-0 order_up,leave,JH,JD,AH,KD",
-            "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:QD",
-            "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:QD,AC,9D,9C,AS",
-        )
-    ):
-        low = weights(LEADS, strength=-1)
-        high = [*low]
-        high[row] = weights(LEADS, strength=1)[0]
-        assert act(position, lead=tuple(high)) != act(position, lead=low)
-        others = [*weights(LEADS, strength=1)]
-        others[row] = low[0]
-        assert act(position, lead=tuple(others)) == act(position, lead=low)
+@pytest.mark.parametrize(
+    ("situation", "position"),
+    [
+        ("maker, trick 1", "JHAH9C9DKS/KDQSASTSJD/TH d1 0-0 order_up,leave"),
+        ("maker, trick 2", "JHAH9C9DKS/KDQSASTSJD/TH d1 0-0 order_up,leave,JH,JD"),
+        ("maker, trick 3", "JHAH9C9DKS/KDQSASTSJD/TH d1 0-0 order_up,leave,JH,JD,AH,KD"),
+        ("defender, trick 1", "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:QD"),
+        ("defender, trick 2", "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:QD,AC,9D"),
+        ("defender, trick 3", "9CTCQCACKS/JHAHAS9DQD/TH d1 0-0 pass,accept,discard:QD,AC,9D,9C,AS"),
+    ],
+)
+def test_weights_stand_by_role_and_trick(situation: str, position: str) -> None:
+    row, low = SITUATIONS.index(situation), weights(LEADS, strength=-1)
+    high = weights(LEADS, strength=1)
+    assert act(position, lead=(*low[:row], high[0], *low[row + 1 :])) == act(position, lead=high)
+    assert act(position, lead=(*high[:row], low[0], *high[row + 1 :])) == act(position, lead=low)
+    assert act(position, lead=high) != act(position, lead=low)
 
 
 def chance_by_counting(view: np.record, card: int) -> float:
@@ -268,8 +283,8 @@ def test_a_sure_card_has_a_chance_of_one() -> None:
         pytest.param({"accept": float("nan")}, "accept=nan: every number is finite", id="nan"),
         pytest.param({"void": (1.0, 2.0)}, r"void=.*numbers of shape \(\)", id="a number"),
         pytest.param({"side_points": (1.0,)}, r"numbers of shape \(8,\)", id="too few"),
-        pytest.param({"lead": ((1.0,),)}, r"numbers of shape \(4, 6\)", id="weights"),
-        pytest.param({"lead": ((1.0,), ())}, r"numbers of shape \(4, 6\)", id="ragged"),
+        pytest.param({"lead": ((1.0,),)}, r"numbers of shape \(8, 8\)", id="weights"),
+        pytest.param({"lead": ((1.0,), ())}, r"numbers of shape \(8, 8\)", id="ragged"),
         pytest.param({"twin": "one"}, "twin='one'", id="no number"),
     ],
 )
