@@ -10,6 +10,7 @@ from gymnasium import spaces
 from gymnasium.error import InvalidAction, ResetNeeded
 
 from euchre_env.actions import NUM_ACTIONS
+from euchre_env.drawing import show
 from euchre_env.explain import why_illegal
 from euchre_env.notation import format_position
 from euchre_env.observation import ABSOLUTE_ACTIONS, OBSERVATION_HIGH, frame_of
@@ -25,6 +26,7 @@ from euchre_env.tables import (
     Tables,
     set_position,
 )
+from euchre_env.window import WINDOW_WIDTH, Window
 
 _ROW = np.zeros(1, dtype=np.int64)
 RESET_OPTIONS = ("deal", "dealer", "scores", "position")
@@ -45,13 +47,13 @@ class RenderModeError(ValueError, TypeError):
     """
 
 
-def check_render_mode(render_mode: str | None) -> None:
+def check_render_mode(render_mode: str | None, metadata: dict[str, Any]) -> None:
     """Refuse a way of drawing that there is not.
 
     Raises:
-        RenderModeError: it is neither None nor one of ``EuchreEnv.metadata["render_modes"]``.
+        RenderModeError: it is neither None nor one of ``metadata["render_modes"]``.
     """
-    known = EuchreEnv.metadata["render_modes"]
+    known = metadata["render_modes"]
     if render_mode is not None and render_mode not in known:
         raise RenderModeError(f"render_mode={render_mode!r}: it is None or one of {known}")
 
@@ -64,6 +66,18 @@ def refusal(tables: Tables, row: int, action: Any) -> InvalidAction:
         frame = frame_of(view, bool(tables.settings.is_relative))
         absolute = int(ABSOLUTE_ACTIONS[frame, int(action)])
     return InvalidAction(f"{why_illegal(view, absolute)} (position: {format_position(view)})")
+
+
+def news_of(before: np.record, now: np.record) -> str:
+    """What the deals that ended between two views came to, in a short line; or nothing.
+
+    A step plays on to the next deal at once, so that no view shows the end of a deal but the last.
+    """
+    if now.deal_number == before.deal_number or now.deal_number <= 1:
+        return ""
+    gained = [int(now.scores[seat]) - int(before.scores[seat]) for seat in (0, 1)]
+    told = [f"{points} to seat {seat}" for seat, points in enumerate(gained) if points]
+    return f"the deal before: {' and '.join(told) or 'thrown in'}"
 
 
 def checked_options(options: dict[str, Any] | None) -> dict[str, Any]:
@@ -99,7 +113,8 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         seat: the learner's seat, drawn for each episode by default; without effect in self-play.
         suits: ``"absolute"``, or ``"relative"``: suits named from the upcard, in observation,
             mask and acts alike.
-        render_mode: None or ``"ansi"``.
+        render_mode: what ``render()`` gives: ``"ansi"`` text, ``"rgb_array"`` the drawn table as
+            pixels; ``"human"`` shows the table in a window at every reset and step.
         max_deals: truncate a game after so many deals.
         illegal: what an illegal act does: ``"raise"`` (and change nothing), ``"penalise"``
             (reward -1, nothing else changes), or ``"end"`` the episode with reward -1.
@@ -108,7 +123,10 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         ValueError: an option has a value that it does not take.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium declares it
+        "render_modes": ["ansi", "rgb_array", "human"],
+        "render_fps": 2,
+    }
 
     def __init__(
         self,
@@ -119,11 +137,11 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         reward: Reward = "points",
         seat: Seat = "random",
         suits: Suits = "absolute",
-        render_mode: Literal["ansi"] | None = None,
+        render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
         max_deals: int | None = None,
         illegal: Illegal = "raise",
     ) -> None:
-        check_render_mode(render_mode)
+        check_render_mode(render_mode, self.metadata)
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)
@@ -139,6 +157,8 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             illegal=illegal,
         )
         self._action = np.zeros(1, dtype=np.int64)
+        self._window = Window()
+        self._note = ""
 
     @property
     def rules(self) -> Rules:
@@ -191,6 +211,9 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
                 tables.reset_to(0, set_position(tables.states[:1], **given))
             else:
                 tables.reset(_ROW)
+        self._note = ""
+        if self.render_mode == "human":
+            self.render()
         return self._tables.observations[0].copy(), self._info(False)
 
     def step(
@@ -212,6 +235,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         self._check_begun()
         if tables.columns["is_pending"][0]:
             raise ResetNeeded("the episode is over: call reset() to begin the next")
+        before = tables.views[0].copy() if self.render_mode else None
         try:
             self._action[0] = action
         except (TypeError, ValueError, OverflowError):
@@ -219,6 +243,10 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         if self._action[0] != action or tables.step(self._action) >= 0:
             raise refusal(tables, 0, action)
         columns = tables.columns
+        if before is not None:
+            self._note = news_of(before, tables.views[0])
+            if self.render_mode == "human":
+                self.render()
         return (
             tables.observations[0].copy(),
             float(columns["reward"][0]),
@@ -232,15 +260,43 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         self._check_begun()
         return self._tables.masks[0] == 1
 
-    def render(self) -> str | None:
-        """The table as the learner's seat sees it, as text; None without a render mode."""
+    def render(self) -> Any:
+        """The table as the learner's seat sees it.
+
+        Returns:
+            Text with ``render_mode="ansi"``; pixels, uint8 of shape (448, 640, 3), with
+            ``"rgb_array"``; None with ``"human"``, which shows the window, and without any.
+
+        Raises:
+            gymnasium.error.DependencyNotInstalled: ``"human"`` without pygame, which the extra
+                ``[window]`` installs.
+        """
         self._check_begun()
         if self.render_mode is None:
             gymnasium.logger.warn(
-                'render() draws nothing: make the environment with render_mode="ansi"'
+                'render() draws nothing: make the environment with render_mode="ansi", '
+                '"rgb_array" or "human"'
             )
             return None
-        return table_text(self._tables.views[0])
+        view = self._tables.views[0]
+        if self.render_mode == "ansi":
+            return table_text(view, self._note)
+        if self.render_mode == "rgb_array":
+            return show(view, note=self._note).to_rgb()
+        self._window.show(
+            show(view, note=self._note).to_rgb(WINDOW_WIDTH), self.metadata["render_fps"]
+        )
+        return None
+
+    def close(self) -> None:
+        """Close the window, where there is one."""
+        self._window.close()
+
+    def _repr_svg_(self) -> str | None:
+        """How a notebook displays the environment: the table as the learner's seat sees it."""
+        if not self._tables.is_begun[0]:
+            return None
+        return show(self._tables.views[0], note=self._note).svg
 
     def get_state(self) -> dict[str, Any]:
         """All of the environment that changes, for `set_state`: the game, its random stream."""

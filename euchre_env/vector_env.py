@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from euchre_env.actions import NUM_ACTIONS
+from euchre_env.drawing import show
 from euchre_env.env import (
     EuchreEnv,
     check_render_mode,
@@ -73,13 +74,14 @@ class EuchreVectorEnv(
         reward: Reward = "points",
         seat: Seat = "random",
         suits: Suits = "absolute",
-        render_mode: Literal["ansi"] | None = None,
+        render_mode: Literal["ansi", "rgb_array"] | None = None,
         max_deals: int | None = None,
         illegal: Illegal = "raise",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        check_render_mode(render_mode)
+        self.metadata = {**EuchreEnv.metadata, "render_modes": ["ansi", "rgb_array"]}
+        check_render_mode(render_mode, self.metadata)
         mode = str(getattr(autoreset_mode, "value", autoreset_mode))
         self._tables = Tables(
             num_envs,
@@ -96,7 +98,7 @@ class EuchreVectorEnv(
         self.num_envs = num_envs
         self.copy = copy
         self.render_mode = render_mode
-        self.metadata = {**EuchreEnv.metadata, "autoreset_mode": AutoresetMode(mode)}
+        self.metadata["autoreset_mode"] = AutoresetMode(mode)
         self._is_same_step = mode == AUTORESET_MODES[1]
         self._is_disabled = mode == AUTORESET_MODES[2]
         self.single_observation_space = observation_space()
@@ -222,14 +224,24 @@ class EuchreVectorEnv(
             raise ResetNeeded("call reset() first: no episode is under way")
         return self._tables.masks == 1
 
-    def render(self) -> tuple[str, ...] | None:
-        """Every table as its learner's seat sees it, as text; None without a render mode."""
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table as its learner's seat sees it.
+
+        Returns:
+            For each game text (``"ansi"``) or pixels, uint8 of shape (448, 640, 3)
+            (``"rgb_array"``); None without a render mode.
+        """
         if not self._tables.is_begun.all():
             raise ResetNeeded("call reset() first: no episode is under way")
         if self.render_mode is None:
-            gymnasium.logger.warn('render() draws nothing: make it with render_mode="ansi"')
+            gymnasium.logger.warn(
+                'render() draws nothing: make it with render_mode="ansi" or "rgb_array"'
+            )
             return None
-        return tuple(table_text(self._tables.views[row]) for row in range(self.num_envs))
+        views = self._tables.views
+        if self.render_mode == "ansi":
+            return tuple(table_text(views[row]) for row in range(self.num_envs))
+        return tuple(show(views[row]).to_rgb() for row in range(self.num_envs))
 
     def _own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.copy() if self.copy else array

@@ -5,6 +5,7 @@ import os
 import hypothesis
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a display
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # and windows
 # networks this small learn no faster on two cores, and many times slower where one is busy
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

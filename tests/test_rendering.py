@@ -27,7 +27,7 @@ def cards_shown(text: str) -> set[str]:
 
 
 def hand_line(text: str, seat: int) -> str:
-    return next(line for line in text.splitlines() if f" seat {seat}" in line)
+    return next(line for line in text.splitlines() if line[1:].startswith(f" seat {seat}"))
 
 
 def test_a_known_view_reads_like_this() -> None:
@@ -35,12 +35,13 @@ def test_a_known_view_reads_like_this() -> None:
     assert table_text(parse_position(text)[0]).splitlines() == [
         "deal 1 to 10 points   trump: hearts ♥   upcard: 9H♥* taken by the dealer",
         f"  seat 1 (dealer, maker)       9H♥*  {BACK}  {BACK}  {BACK}",
-        "  3 points, 0 tricks",
-        "  trick: last JH♥*right - KH♥*",
-        "> seat 0 (you)                 JD♦*left  AH♥*  TC♣  9S♠",
-        "  2 points, 1 tricks",
+        "  3 points, 0 tricks           accepts, lays one away",
+        "  last trick:  JH♥*right by seat 0, KH♥* by seat 1: seat 0 took it",
+        "  this trick:  seat 0 leads",
+        "> seat 0 (you)                 JD♦*left  AH♥*  9S♠  TC♣",
+        "  2 points, 1 trick            passes",
         "  acts:  pass, accept, discard:??, JH, KH",
-        "  legal:  TC, JD, AH, 9S",
+        "  legal:  TC♣, JD♦*left, AH♥*, 9S♠",
     ]
 
 
@@ -75,7 +76,10 @@ def test_a_full_state_shows_both_hands_and_the_legal_acts(state: States) -> None
         shown = cards_shown(hand_line(text, seat))
         assert shown == {CARD_NAMES[c] for c in card_list(int(state[0].hands[seat]))}
     legal = action_list(int(engine.legal_actions(state[0])))
-    assert text.splitlines()[-1].endswith(":  " + ", ".join(map(action_name, legal)))
+    told = text.splitlines()[-1].partition(":  ")[2].split(", ")
+    assert [act.rstrip("*♣♦♥♠★leftrigh") for act in told] == [
+        action_name(act).rstrip("leftrigh") for act in legal
+    ]
 
 
 def test_only_the_seat_to_act_is_told_its_legal_acts() -> None:
@@ -97,8 +101,9 @@ def test_marks_and_numbers_are_those_of_the_view() -> None:
             line = hand_line(text, seat)
             assert ("dealer" in line) == (state.dealer == seat)
             assert ("maker" in line) == (state.maker == seat)
-            points = f"  {int(state.scores[seat])} points, {int(state.tricks[seat])} tricks"
-            assert points in text
+            points, tricks = int(state.scores[seat]), int(state.tricks[seat])
+            told = f"  {points} point{'s' * (points != 1)}, {tricks} trick{'s' * (tricks != 1)}"
+            assert told in text
         assert ("has won the game" in text) == (state.phase == Phase.GAME_OVER)
         if state.phase == Phase.GAME_OVER:
             assert f"seat {int(state.winner)} has won the game" in text
@@ -113,8 +118,10 @@ def test_marks_and_numbers_are_those_of_the_view() -> None:
         ("order_up,leave", "9H♥* left on the table"),
         ("order_up,take", "9H♥* taken by the dealer"),
         ("pass,pass", "9H♥ turned down"),
-        ("order_up,leave,JH", "trick: led JH♥*right"),
-        ("order_up,leave", "trick: no card played yet"),
+        ("order_up,leave,JH", "this trick:  JH♥*right led by seat 0"),
+        ("order_up,leave", "last trick:  none yet"),
+        ("order_up,leave", "this trick:  seat 0 leads"),
+        ("order_up", "this trick:  not begun"),
         ("-", "acts:  none yet"),
         ("pass,pass", "acts:  pass, pass"),
     ],
@@ -145,7 +152,7 @@ def test_a_dealer_who_names_blind_sees_ten_backs() -> None:
     view = parse_position("??????????/??????????/JK d1 0-0 - seat=1 joker=True")[0]
     text = table_text(view)
     assert text.count(BACK) == 10
-    assert text.splitlines()[-1] == "  legal:  name:C, name:D, name:H, name:S"
+    assert text.splitlines()[-1] == "  legal:  name:C♣, name:D♦, name:H♥, name:S♠"
 
 
 def test_every_position_can_be_drawn() -> None:
@@ -153,5 +160,6 @@ def test_every_position_can_be_drawn() -> None:
     for state, seat in zip(rows, np.arange(len(rows)) % 2, strict=True):
         for row in (state, views.blank(state, int(seat))[0]):
             lines = table_text(row).splitlines()
-            assert 7 <= len(lines) <= 8
+            assert 8 <= len(lines) <= 9
+            assert not any(line != line.rstrip() for line in lines)
             assert max(map(len, lines)) <= 160
