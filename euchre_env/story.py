@@ -126,9 +126,9 @@ def is_trump(card: int, trump: int) -> bool:
 def in_hand_order(cards: list[int], trump: int) -> list[int]:
     """Cards as a player sorts them: trumps first, suits together, high cards left."""
     if trump == NO_SUIT:
-        return sorted(cards, key=lambda card: (-(card // NUM_RANKS), -card))
+        return sorted(cards, key=lambda card: (card // NUM_RANKS, -card))
     strength, suits = STRENGTH[trump], EFFECTIVE_SUIT[trump]
-    return sorted(cards, key=lambda c: (not is_trump(c, trump), -int(suits[c]), -int(strength[c])))
+    return sorted(cards, key=lambda c: (not is_trump(c, trump), int(suits[c]), -int(strength[c])))
 
 
 def _acts(view: np.record) -> list[int]:

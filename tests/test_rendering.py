@@ -38,7 +38,7 @@ def test_a_known_view_reads_like_this() -> None:
         "  3 points, 0 tricks           accepts, lays one away",
         "  last trick:  JH♥*right by seat 0, KH♥* by seat 1: seat 0 took it",
         "  this trick:  seat 0 leads",
-        "> seat 0 (you)                 JD♦*left  AH♥*  9S♠  TC♣",
+        "> seat 0 (you)                 JD♦*left  AH♥*  TC♣  9S♠",
         "  2 points, 1 trick            passes",
         "  acts:  pass, accept, discard:??, JH, KH",
         "  legal:  TC♣, JD♦*left, AH♥*, 9S♠",
