@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +28,7 @@ from agents.evaluation.files import check_target, write_csv, write_json
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError, agent_name
 from agents.evaluation.ratings import need
+from agents.evaluation.report import check_report_folder, write_report
 from agents.evaluation.rules_text import parse_rules
 from agents.evaluation.standings import summarise
 from agents.evaluation.tables import controls_table, rates_table, result_table
@@ -85,6 +87,8 @@ class Args:
     """write every number to this file"""
     csv: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write a line for each match to this file"""
+    report: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """write report.html, its pictures and its numbers there: ratings, table, differences, bids"""
 
 
 @dataclass(frozen=True)
@@ -174,17 +178,11 @@ def run(args: Args, console: Console) -> Outcome:
     players = [make_agent(name) for name in args.agents]
     for option, path in (("--json", args.json), ("--csv", args.csv)):
         check_target(option, path)
+    if args.report is not None:
+        check_report_folder(args.report)
     outcome = _play(args, players, rules, console)
     names = [agent_name(player) for player in players]
-    if len(names) > 2 and len(outcome.results) == math.comb(len(names), 2):
-        tournament = summarise(names, outcome.results)
-        console.print(headline(tournament))
-        for table in tournament_tables(tournament):
-            console.print(table, "")
-    else:
-        for result in outcome.results:
-            console.print(result_table(result))
-            console.print(rates_table(result))
+    _show(args, names, outcome.results, console)
     if outcome.controls:
         console.print(controls_table(outcome.controls))
     rows = [result.to_json() for result in outcome.results]
@@ -194,6 +192,32 @@ def run(args: Args, console: Console) -> Outcome:
     if args.csv is not None:
         write_csv(args.csv, rows)
     return outcome
+
+
+def _show(args: Args, names: Sequence[str], results: list[MatchResult], console: Console) -> None:
+    """Print the tables, write the report."""
+    is_whole = len(results) == math.comb(len(names), 2)
+    is_tournament = is_whole and (len(names) > 2 or args.report is not None)
+    if not is_whole or len(names) == 2:
+        for result in results:
+            console.print(result_table(result))
+            console.print(rates_table(result))
+    if is_tournament:
+        tournament = summarise(names, results, command=_command(args))
+        if len(names) > 2:
+            console.print(headline(tournament))
+            for table in tournament_tables(tournament):
+                console.print(table, "")
+        if args.report is not None:
+            console.print(f"report: {write_report(tournament, args.report)}", soft_wrap=True)
+
+
+def _command(args: Args) -> str:
+    """What plays the same again: the options that results follow from."""
+    words = ["python", PROGRAM, *args.agents]
+    for name in ("pairs", "games", "seed", "deals", "rules"):
+        words += [f"--{name}", str(getattr(args, name))]
+    return shlex.join(words)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

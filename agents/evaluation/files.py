@@ -22,10 +22,15 @@ def check_target(option: str, path: Path | None) -> None:
         raise ValueError(f"{option} {path}: that is a folder")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, whole or not at all."""
+    write_atomically(path, text.encode())
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write JSON, whole or not at all; NaN is not allowed."""
     text = json.dumps(value, indent=2, allow_nan=False) + "\n"
-    write_atomically(path, text.encode())
+    write_text(path, text)
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -39,7 +44,7 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     table = csv.DictWriter(text, names, lineterminator="\n")
     table.writeheader()
     table.writerows(flat)
-    write_atomically(path, text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from agents.evaluation.ratings import need
+from agents.evaluation.tournament_tables import signed
 from agents.evaluation.tournaments import Pairing, Standing, Tournament
 
 if TYPE_CHECKING:
@@ -101,6 +102,10 @@ def short(name: str, width: int = 18) -> str:
     return "\n".join(lines)
 
 
+def _signed(value: float, digits: int = 3) -> str:
+    return signed(value, digits).replace("-", "−")
+
+
 def _agents_on_y(axes: "Axes", standings: Sequence[Standing], *, labels: bool = True) -> None:
     axes.set_ylim(len(standings) - 0.5, -0.5)
     names = [short(standing.agent) for standing in standings] if labels else []
@@ -127,7 +132,7 @@ def ratings(tournament: Tournament) -> "Figure":
         for place, value, error in zip(places, values, errors, strict=True):
             right = value >= 0
             axes.annotate(
-                f"{value:+.0f} ± {error:.0f}",
+                f"{_signed(value, 0)} ± {error:.0f}",
                 (value + (error if right else -error), place),
                 xytext=(7 if right else -7, 0),
                 textcoords="offset points",
@@ -135,7 +140,7 @@ def ratings(tournament: Tournament) -> "Figure":
                 ha="left" if right else "right",
                 fontsize=8.5,
             )
-        reach = 1.45 * (span + max(errors))
+        reach = 1.6 * (span + max(errors))
         axes.set_xlim(-reach if min(values) < 0 else -0.1 * reach, reach)
         axes.set_xlabel("rating (400 points: ten pairs won for each one lost)")
         _agents_on_y(axes, standings)
@@ -156,7 +161,7 @@ def payoffs(tournament: Tournament) -> "Figure":
     num = len(names)
     values, halves = tournament.payoffs, tournament.half_widths
     largest = float(np.abs(values).max())
-    unclear = _unclear(tournament)
+    not_clear = unclear(tournament)
     with _figure(1.6 + 0.95 * num, 1.1 + 0.62 * num) as (figure, ((axes,),)):
         for row in range(num):
             for column in range(num):
@@ -164,8 +169,8 @@ def payoffs(tournament: Tournament) -> "Figure":
                     continue
                 value = float(values[row, column])
                 axes.add_patch(_cell(row, column, value, largest))
-                note = "" if (row, column) not in unclear else " n.s."
-                axes.text(column, row - 0.12, f"{value + 0.0:+.3f}", ha="center", va="center")
+                note = "" if (row, column) not in not_clear else " n.s."
+                axes.text(column, row - 0.12, _signed(value), ha="center", va="center")
                 half = float(halves[row, column])
                 text = "" if math.isnan(half) else f"± {half:.3f}{note}"
                 axes.text(
@@ -195,7 +200,7 @@ def _cell(row: int, column: int, value: float, largest: float) -> Any:
     )
 
 
-def _unclear(tournament: Tournament) -> set[tuple[int, int]]:
+def unclear(tournament: Tournament) -> set[tuple[int, int]]:
     """Cells whose difference is not significant."""
     place = {name: k for k, name in enumerate(tournament.agents)}
     cells = set()
@@ -231,9 +236,9 @@ def _rate_panel(
     spoke = [100 * standing.nondealer_rates[as_other] for standing in standings]
     places = range(len(standings))
     axes.hlines(places, dealt, spoke, color=EVEN, linewidth=1.2)
-    axes.plot(dealt, places, "o", color=WIN, markersize=6, label="as dealer")
+    axes.plot(dealt, places, "o", color=WIN, markersize=5, label="as dealer", clip_on=False)
     axes.plot(
-        spoke, places, "o", markerfacecolor="white", color=LOSS, markersize=6,
+        spoke, places, "o", markerfacecolor="none", color=LOSS, markersize=8, clip_on=False,
         markeredgewidth=1.5, label="as nondealer",
     )  # fmt: skip
     axes.set_title(title)
@@ -280,9 +285,11 @@ def _difference(axes: "Axes", pairing: Pairing, *, title: bool, largest: float |
     mean = pairing.points.mean
     axes.axvline(mean, color=INK, linewidth=1, linestyle=(0, (3, 2)))
     top = 1.18 * (largest or max(shares))
-    side = "left" if mean >= 0 else "right"
-    axes.text(mean + (0.12 if mean >= 0 else -0.12), 0.94 * top, f"{mean + 0.0:+.3f}", ha=side,
-              va="top", fontsize=8)  # fmt: skip
+    if title:
+        names = f"{short(pairing.first, 40)} – {short(pairing.second, 40)}"
+        axes.set_title(names, fontsize=8)
+        side, gap = ("left", 0.12) if mean >= 0 else ("right", -0.12)
+        axes.text(mean + gap, 0.94 * top, _signed(mean), ha=side, va="top", fontsize=8)
     axes.set_ylim(0, top)
     reach = max(3.2, *(abs(score) + 0.3 for score in scores))
     axes.set_xlim(-reach, reach)
@@ -291,8 +298,6 @@ def _difference(axes: "Axes", pairing: Pairing, *, title: bool, largest: float |
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
     axes.tick_params(axis="y", labelsize=8, labelcolor=MUTED)
     axes.grid(visible=False, axis="x")
-    if title:
-        axes.set_title(f"{short(pairing.first, 40)} – {short(pairing.second, 40)}", fontsize=8)
 
 
 def _few_ticks() -> Any:
@@ -314,10 +319,12 @@ def svg_text(figure: "Figure") -> str:
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.S)
+    svg = re.sub(r' id="[a-z0-9_.]+_[0-9]+"', "", svg)  # those that nothing refers to
     svg = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', svg)
     for colour, variable in CSS_COLOURS.items():
         svg = svg.replace(colour, variable)
-    return svg.replace("#ffffff", "var(--paper)")
+    return svg
 
 
 _NO_METADATA: Final[dict[str, Any]] = dict.fromkeys(("Creator", "Date", "Format", "Type"))

@@ -4,7 +4,6 @@
 `tournaments.Tournament`.
 """
 
-import hashlib
 import math
 import platform
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,6 @@ import numpy as np
 
 from agents.base import Agent
 from agents.evaluation.counts import RoleRates
-from agents.evaluation.deals import Deals, deal_words
 from agents.evaluation.intervals import Z_95, Estimate
 from agents.evaluation.matches import MatchResult
 from agents.evaluation.play import agent_name
@@ -157,6 +155,10 @@ def _pairing(names: tuple[str, str], result: MatchResult, sign: int, p_holm: flo
         drawn=float((wins == 0.5).mean()),
         as_dealer=_turn(dealt if sign > 0 else spoke, sign),
         as_nondealer=_turn(spoke if sign > 0 else dealt, sign),
+        # where the first agent sits in seat 0 the second sits in seat 1
+        by_seat=result.by_seat
+        if sign > 0
+        else (_turn(result.by_seat[1], sign), _turn(result.by_seat[0], sign)),
         game_share=share,
         p_value=p_value(result.pair_scores),
         p_holm=p_holm,
@@ -236,12 +238,6 @@ def _mean_rates(own: Sequence[tuple[Pairing, int]]) -> tuple[dict[str, float], d
     )
 
 
-def deals_sha256(seed: int, deals: Deals, num: int) -> str:
-    """Hash of the seeds of a list's first deals: equal hashes mean equal deals."""
-    words = deal_words(seed, deals, 0, num).astype("<u8")
-    return hashlib.sha256(words.tobytes()).hexdigest()
-
-
 def _protocol(results: Sequence[MatchResult], command: str) -> Protocol:
     one = max(results, key=lambda result: result.pairs)
     return Protocol(
@@ -249,7 +245,7 @@ def _protocol(results: Sequence[MatchResult], command: str) -> Protocol:
         games=max(result.games for result in results),
         deals=one.deals,
         seed=one.seed,
-        deals_sha256=deals_sha256(one.seed, one.deals, one.pairs),
+        deals_hash=one.deals_hash,
         rules=one.rules,
         versions={
             "euchre-env": version("euchre-env"),
@@ -257,6 +253,7 @@ def _protocol(results: Sequence[MatchResult], command: str) -> Protocol:
             "numba": version("numba"),
             "python": platform.python_version(),
         },
+        partial=any(result.partial for result in results),
         command=command,
         decisions=sum(result.decisions for result in results),
         seconds=math.fsum(result.seconds for result in results),

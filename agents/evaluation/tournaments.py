@@ -42,6 +42,8 @@ class Pairing:
     """Points per deal in the deals that the first dealt."""
     as_nondealer: Estimate
     """Points per deal in the deals that the second dealt."""
+    by_seat: tuple[Estimate, Estimate]
+    """Points per deal of the first in seat 0 and in seat 1, which differ by chance alone."""
     game_share: Estimate | None
     """Share of the games won; None when none were played."""
     p_value: float
@@ -119,12 +121,14 @@ class Protocol:
     """The list of deals."""
     seed: int
     """What deals and random acts follow from."""
-    deals_sha256: str
-    """Hash of the deals' seeds: the same hash, the same deals."""
+    deals_hash: str
+    """What was dealt, see `deals.deals_hash`: the same hash, the same deals."""
     rules: dict[str, Any]
     """The options that differ from the 24-card game."""
     versions: dict[str, str]
     """Of the package and of what its numbers could depend on."""
+    partial: bool
+    """True where it was broken off."""
     command: str
     """What plays it again; empty when it was not played from the command line."""
     decisions: int
