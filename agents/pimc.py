@@ -282,5 +282,3 @@ def best_card(trump: int, cards: int, totals: npt.NDArray[np.float64]) -> int:
         left &= left - 1
         k += 1
     return int64(CARD_AT[trump & 3, place & 63])
-
-

@@ -38,7 +38,20 @@ DEFAULT_WORLDS: Final = 40
 ALL: Final = "all"
 MAX_WORLDS: Final = 1_000_000
 
-BIDS: Final = Thresholds()
+BIDS: Final = Thresholds(
+    trump_points=(3.602, 2.019, 5.612, 5.608, 0.414, 5.566, 5.546, 5.811, 7.055, 8.153, 11.813),
+    side_points=(-0.651, 1.049, -0.556, 0.145, -1.209, 0.484, 1.215, 2.303),
+    twin=-0.838,
+    void=1.911,
+    length=0.655,
+    order=24.308,
+    order_upcard=0.684,
+    accept=13.191,
+    take_gain=-0.365,
+    name_first=9.081,
+    name_second=8.114,
+    next_suit=2.751,
+)
 """Thresholds of the bids, tuned for this card play by ``benchmarks/tune_search.py``."""
 
 
@@ -167,6 +180,7 @@ class SearchAgent(CompiledAgent):
     """
 
     batch, policy = staticmethod(_search_batch), staticmethod(_search_policy)
+    rows_a_thread = 512
 
     def __init__(self, settings: Settings | None = None) -> None:
         """Take the settings to play by; 40 worlds when None."""
