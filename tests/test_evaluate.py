@@ -37,6 +37,7 @@ from euchre_env.actions import NUM_ACTIONS, PASS
 from euchre_env.dealing import seed_streams, substream
 from euchre_env.engine import start_games
 from euchre_env.kernel import IS_COMPILED, policy_address
+from euchre_env.records import read_records
 from euchre_env.rules import Rules
 from euchre_env.state import States, new_states
 
@@ -441,6 +442,25 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert float(row["mean"]) == wanted.mean
     assert float(row["game_share.low"]) == wanted.to_json()["game_share"]["low"]
     assert row["rates.0.as_dealer.order_up"] == ""
+
+
+def test_recorded_deals_are_those_that_were_played(tmp_path: Path) -> None:
+    path, numbers = tmp_path / "deals.txt", tmp_path / "out.json"
+    arguments = ["novice", "random", "expert", "--pairs", "40", "--games", "0", "--seed", "4"]
+    assert main([*arguments, "--record", str(path), "--json", str(numbers)]) == 0
+    records = read_records(path)
+    assert [record.players for record in records] == [
+        ("novice", "random"),
+        ("novice", "expert"),
+        ("random", "expert"),
+    ]
+    for record in records:
+        assert (record.kind, record.seed, record.tags["list"]) == ("deals", 4, "dev")
+        result = match(*record.players, pairs=40, seed=4)
+        points = record.deals["points"].astype(int).reshape(40, 2, 2)
+        scores = (points[:, :, 0] - points[:, :, 1]).mean(axis=1)
+        np.testing.assert_array_equal(scores, result.pair_scores)
+        assert record.tags["hash"] == result.deals_hash
 
 
 @pytest.mark.parametrize(

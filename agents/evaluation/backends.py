@@ -11,6 +11,7 @@ they are done again.
 """
 
 import functools
+import logging
 import os
 import time
 import warnings
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args
 
 import joblib
+from joblib.parallel import ParallelBackendBase
 
 Backend = Literal["serial", "loky", "ray", "dask"]
 """``serial``: this process; ``loky``: processes on this machine; ``ray``, ``dask``: a cluster."""
@@ -82,7 +84,12 @@ class Crew:
         """Processes at work, as far as is known before a cluster is asked."""
         if self.backend == "serial":
             return 1
-        return self.workers or joblib.cpu_count()
+        return self.workers or int(joblib.cpu_count())
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there may be processes beside this one that are worth to be asked."""
+        return self.num_workers > 1 or self.backend in ("ray", "dask")
 
 
 SERIAL: Final = Crew()
@@ -120,7 +127,7 @@ def run(
         spent += seconds
         is_known = spent >= min(TRIAL_SECONDS, crew.start_up)
         is_long = (total - first) * seconds / num >= crew.start_up
-        if crew.num_workers > 1 and is_known and is_long:
+        if crew.has_others and is_known and is_long:
             yield from _hand_out(play, _pieces(first, total, seconds / num, batch, crew), crew)
             return
         if seconds < PIECE_SECONDS / 2:
@@ -166,7 +173,7 @@ def _hand_out(
         while missing:
             tasks = [joblib.delayed(_do)(play, place, *piece) for place, piece in missing.items()]
             parallel = joblib.Parallel(
-                n_jobs=crew.num_workers, return_as="generator_unordered", batch_size=1
+                n_jobs=crew.workers or -1, return_as="generator_unordered", batch_size=1
             )
             outputs = parallel(tasks)
             try:
@@ -217,22 +224,54 @@ def _open_ray(crew: Crew) -> Any:
     """A running cluster, or one that is started here and ends with this process."""
     try:
         import ray
-        from ray.util.joblib import register_ray
     except ImportError as problem:
         raise _missing("ray") from problem
     if not ray.is_initialized():
+        # a later Ray will no longer hide accelerators from workers that ask for none; nor now
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        if crew.address is None:
-            ray.init(
-                num_cpus=crew.num_workers,
-                object_store_memory=_OBJECT_STORE,
-                include_dashboard=False,
-                log_to_driver=False,
-            )
-        else:
-            ray.init(address=crew.address, log_to_driver=False)
-    register_ray()
+        local = {
+            "num_cpus": crew.num_workers,
+            "object_store_memory": _OBJECT_STORE,
+            "include_dashboard": False,
+        }
+        where = {"address": crew.address} if crew.address else local
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+    joblib.register_parallel_backend("ray", _RayTasks)
     return joblib.parallel_config("ray")
+
+
+class _RayTasks(ParallelBackendBase):  # type: ignore[misc]
+    """Ray for joblib: a task a piece, which Ray itself does again when its worker is lost.
+
+    Ray's own adapter hands nothing back before all is done, and gives all up when a worker dies.
+    """
+
+    supports_retrieve_callback = True
+    supports_return_generator = True
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """How many pieces are handed out at once: the CPUs of the cluster, or fewer."""
+        import ray
+
+        num_cpus = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        return num_cpus if n_jobs < 1 else min(n_jobs, num_cpus)
+
+    def submit(self, func: Any, callback: Any = None) -> Any:
+        """Hand a piece out; ``callback`` is called with its future."""
+        import ray
+
+        task = ray.remote(num_cpus=1, max_retries=MAX_LOSSES)(_call)
+        future = task.remote(func).future()
+        future.add_done_callback(callback)
+        return future
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        """What the piece returned, or its error."""
+        return out.result()
+
+
+def _call(function: Callable[[], T]) -> T:
+    return function()
 
 
 @functools.cache

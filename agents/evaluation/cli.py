@@ -24,7 +24,7 @@ from agents.base import Agent
 from agents.evaluation.backends import Backend, Crew, LostWorkersError
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
-from agents.evaluation.files import check_target, write_csv, write_json
+from agents.evaluation.files import KeptDeals, check_target, write_csv, write_json
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError, agent_name
 from agents.evaluation.ratings import need
@@ -89,6 +89,8 @@ class Args:
     """write a line for each match to this file"""
     report: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """write report.html, its pictures and its numbers there: ratings, table, differences, bids"""
+    record: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """write every deal of the pairs to this file, as text that can be replayed"""
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,13 @@ class Outcome:
     """The matches, in the order of ``itertools.combinations`` of the agents."""
     controls: list[Control]
     """What had to be so."""
+    is_stopped: bool = False
+    """Whether Ctrl-C came before all was played."""
 
     @property
     def exit_code(self) -> int:
         """0; 1 when a control failed; 130 when it was stopped early."""
-        if any(result.partial for result in self.results):
+        if self.is_stopped:
             return 130
         return 0 if all(control.passed for control in self.controls) else 1
 
@@ -135,26 +139,36 @@ def _play(args: Args, players: Sequence[Agent], rules: Rules, console: Console) 
     }
     results: list[MatchResult] = []
     controls: list[Control] = []
+    kept = KeptDeals()
+    is_stopped = False
     with _progress(console) as bar:
         task = bar.add_task("playing", total=len(meetings) * (args.pairs + args.games))
-        for i, k in meetings:
-            bar.update(task, description=f"{agent_name(players[i])} - {agent_name(players[k])}")
-            result = match(
-                args.agents[i],
-                args.agents[k],
-                games=args.games,
-                sequential=args.sequential,
-                progress=lambda num: bar.advance(task, num),
-                **common,
-            )
-            results.append(result)
-            if result.partial:
-                return Outcome(results, controls)
-        if args.controls:
-            bar.update(task, description="controls", total=None)
-            ceilings = load_ceilings(args.ceilings, rules)
-            controls += run_controls(args.agents, results, ceilings, **common)
-    return Outcome(results, controls)
+        try:
+            for i, k in meetings:
+                bar.update(task, description=f"{agent_name(players[i])} - {agent_name(players[k])}")
+                result = match(
+                    args.agents[i],
+                    args.agents[k],
+                    games=args.games,
+                    sequential=args.sequential,
+                    progress=lambda num: bar.advance(task, num),
+                    record=kept.add if args.record else None,
+                    **common,
+                )
+                if args.record:
+                    kept.write(args.record, result, append=bool(results))
+                results.append(result)
+                if result.partial:
+                    raise KeyboardInterrupt
+            if args.controls:
+                bar.update(task, description="controls", total=None)
+                ceilings = load_ceilings(args.ceilings, rules)
+                controls += run_controls(args.agents, results, ceilings, **common)
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            is_stopped = True
+    return Outcome(results, controls, is_stopped)
 
 
 def run(args: Args, console: Console) -> Outcome:
@@ -176,7 +190,11 @@ def run(args: Args, console: Console) -> Outcome:
         need("scipy", "statsmodels")
     rules = parse_rules(args.rules)
     players = [make_agent(name) for name in args.agents]
-    for option, path in (("--json", args.json), ("--csv", args.csv)):
+    for option, path in (
+        ("--json", args.json),
+        ("--csv", args.csv),
+        ("--record", args.record),
+    ):
         check_target(option, path)
     if args.report is not None:
         check_report_folder(args.report)
@@ -196,7 +214,7 @@ def run(args: Args, console: Console) -> Outcome:
 
 def _show(args: Args, names: Sequence[str], results: list[MatchResult], console: Console) -> None:
     """Print the tables, write the report."""
-    is_whole = len(results) == math.comb(len(names), 2)
+    is_whole = len(results) == math.comb(len(names), 2) and not results[-1].partial
     is_tournament = is_whole and (len(names) > 2 or args.report is not None)
     if not is_whole or len(names) == 2:
         for result in results:

@@ -1,4 +1,4 @@
-"""Results as files: JSON with every number, CSV with a line a match."""
+"""Results as files: JSON with every number, CSV with a line a match, records of the deals."""
 
 import csv
 import io
@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from agents.evaluation.matches import MatchResult
 from agents.learned import write_atomically
+from euchre_env.recording import RecordWriter
+from euchre_env.state import States
 
 
 def check_target(option: str, path: Path | None) -> None:
@@ -57,3 +62,32 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
     for key, part in inner:
         yield from _flat(part, f"{name}.{key}" if name else str(key))
+
+
+class KeptDeals:
+    """Deals of a match on their way into a file of records (``docs/notation.md``)."""
+
+    def __init__(self) -> None:
+        self._parts: list[States] = []
+
+    def add(self, first: int, states: States) -> None:
+        """Keep deals, shape (2, n), as `matches.match` hands them out."""
+        self._parts.append(states)
+
+    def write(self, path: Path, result: MatchResult, *, append: bool) -> None:
+        """Write a match as one record, and forget its deals.
+
+        Each pair is two deals, one after the other; the seats of the second are exchanged, so the
+        first agent has seat 0 in all of them.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        deals = np.concatenate(self._parts, axis=1).T.ravel()
+        self._parts.clear()
+        is_second = np.arange(len(deals)) % 2 == 1
+        tags = {"list": result.deals, "hash": result.deals_hash}
+        with RecordWriter(
+            path, result.agents, seed=result.seed, tags=tags, append=append
+        ) as writer:
+            writer.add_deals(deals, is_second)

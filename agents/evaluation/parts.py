@@ -59,7 +59,20 @@ class Plan:
         return first, second
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not the agents that this process has made."""
+        """What is pickled: not the agents that this process has made.
+
+        Raises:
+            ValueError: an agent whose memory holds addresses, which mean nothing elsewhere.
+        """
+        for agent in self.agents:
+            memory = getattr(agent, "memory", None)
+            names = getattr(getattr(memory, "dtype", None), "names", None) or ()
+            has_own = type(agent).__reduce__ is not object.__reduce__
+            if any("address" in name for name in names) and not has_own:
+                raise ValueError(
+                    f"agent {agent!r} cannot go to another process, its memory holds addresses: "
+                    "give it by name, define its __reduce__, or play with --backend serial"
+                )
         return {name: value for name, value in vars(self).items() if name != "players"}
 
 
