@@ -15,6 +15,7 @@ AGENTS: Final = {
     "random": "agents.scripted:random_agent",
     "novice": "agents.scripted:novice_agent",
     "expert": "agents.expert:expert_agent",
+    "search": "agents.search:search_agent",
     "run": "agents.learned:load_agent",
 }
 """The one list of names: ``name -> "module:factory"``; the package registers just these."""

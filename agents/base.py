@@ -6,7 +6,10 @@ does never depends on the batch.
 """
 
 import functools
+import itertools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -102,6 +105,13 @@ def _mask_bits(masks: npt.NDArray[np.int8], bits: npt.NDArray[np.int64]) -> int:
     return empty
 
 
+def _num_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @functools.cache
 def _compiled(policy: Callable[..., int]) -> tuple[Any, int]:
     """A policy for calls from kernels, compiled once a process and kept alive."""
@@ -142,6 +152,9 @@ class CompiledAgent:
     compiled."""
     memory: npt.NDArray[Any] | None = None
     """What the functions read beside the view: C-contiguous, not replaced while in use."""
+    rows_a_thread: ClassVar[int] = 0
+    """Rows that are worth a thread of their own: larger batches are shared out among the cores,
+    which changes no act; 0: never."""
 
     def act(
         self,
@@ -170,7 +183,19 @@ class CompiledAgent:
         if empty >= 0:
             raise ValueError(f"row {empty} of the masks has no legal act")
         actions = np.empty(num, dtype=np.int64)
-        self.batch(rows, bits, keys, self.memory_address, actions)
+        num_threads = min(_num_cores(), num // self.rows_a_thread) if self.rows_a_thread else 1
+        if num_threads < 2:
+            self.batch(rows, bits, keys, self.memory_address, actions)
+            return actions
+        cuts = [num * k // num_threads for k in range(num_threads + 1)]
+        parts = [slice(start, stop) for start, stop in itertools.pairwise(cuts)]
+
+        def act_in(part: slice) -> None:
+            self.batch(rows[part], bits[part], keys[part], self.memory_address, actions[part])
+
+        # threads of a kept pool would be missing after a fork
+        with ThreadPoolExecutor(num_threads) as pool:
+            list(pool.map(act_in, parts))
         return actions
 
     @property

@@ -27,8 +27,9 @@ from euchre_env.views import COMBINATIONS, discard_place, hand_size, may_hold, u
 
 _BLIND = int(Phase.NAME_BLIND)
 
-MAX_HANDS: Final = comb(NUM_CARDS - 6, 5)
-"""No view of any deck leaves more hands open than the first one: 80,730 with 33 cards."""
+MAX_HANDS: Final = comb(NUM_CARDS - 5, 5)
+"""No view of any deck leaves more hands open: 98,280 with 33 cards, where the dealer may have laid
+the upcard away; 80,730 where he may not."""
 
 
 # --- subsets of a set of cards -------------------------------------------------------------------

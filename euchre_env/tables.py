@@ -15,6 +15,7 @@ from euchre_env import notation, views
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.dealing import deal as draw_deal
 from euchre_env.dealing import seed_streams, seed_word
+from euchre_env.history import RULE_FIELDS
 from euchre_env.observation import OBSERVATION_SIZE
 from euchre_env.opponents import opponent_name, opponents_of
 from euchre_env.rules import MAX_TARGET_SCORE, Rules
@@ -276,19 +277,29 @@ class Tables:
         Raises:
             ValueError: they are of another number of games, or of games under other rules.
         """
+        if states.dtype != STATE_DTYPE or tables.dtype != TABLE_DTYPE:
+            raise ValueError("this is no state that get_state gave")
         if states.shape != self.states.shape or tables.shape != self.tables.shape:
             raise ValueError(f"a saved state of {len(states)} games does not fit {len(self)}")
-        if Rules.from_codes(states[0]) != self.rules:
-            raise ValueError(f"saved under {Rules.from_codes(states[0])!r}, not {self.rules!r}")
-        num = 0 if self.opponents is None else len(self.opponents)
-        if int(tables["opponent"].max(initial=-1)) >= num:
-            raise ValueError(
-                f"saved with more opponents than the {num} here: set the same opponents first"
-            )
+        for name in RULE_FIELDS:
+            if (states[name] != self.states[name]).any():
+                row = states[int((states[name] != self.states[name]).argmax())]
+                raise ValueError(f"saved under {Rules.from_codes(row)!r}, not {self.rules!r}")
+        self._check_opponents(tables["opponent"])
         self.states[:] = states
         self.tables[:] = tables
         show_rows(self._arrays, self.settings, np.arange(len(self)))
         self.is_seeded[:] = self.is_begun[:] = True
+
+    def _check_opponents(self, saved: npt.NDArray[np.int16]) -> None:
+        """Refuse the places of opponents that there are not here."""
+        num = 0 if self.opponents is None else len(self.opponents)
+        if int(saved.max(initial=-1)) >= num:
+            raise ValueError(
+                f"saved with more opponents than the {num} here: set the same opponents first"
+            )
+        if num and int(saved.min(initial=0)) < 0:
+            raise ValueError("saved in self-play: here an opponent has the other seat")
 
     def _ask_opponent(self) -> None:
         """Ask a batched opponent for its acts; where it fails, only a reset helps."""

@@ -243,6 +243,22 @@ class EuchreVectorEnv(
             return tuple(table_text(views[row]) for row in range(self.num_envs))
         return tuple(show(views[row]).to_rgb() for row in range(self.num_envs))
 
+    def get_state(self) -> dict[str, Any]:
+        """All of the environment that changes, for `set_state`: the games, their random streams."""
+        if not self._tables.is_begun.all():
+            raise ResetNeeded("call reset() first: no episode is under way")
+        return {"states": self._tables.states.copy(), "tables": self._tables.tables.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to what `get_state` gave, of this environment or of one with the same options.
+
+        `action_masks`, `views` and the next `step` are those of that moment.
+
+        Raises:
+            ValueError: it is of another number of games, or of games under other rules.
+        """
+        self._tables.restore(state["states"], state["tables"])
+
     def _own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.copy() if self.copy else array
 

@@ -18,6 +18,7 @@ import pytest
 from agents import AGENTS, Agent, CompiledAgent, make_agent, streams
 from agents.expert import ExpertAgent
 from agents.scripted import NoviceAgent, RandomAgent
+from agents.search import SearchAgent
 from euchre_env import registry
 from euchre_env.actions import NUM_ACTIONS, PASS, Phase, action_name, action_number
 from euchre_env.dealing import seed_streams
@@ -30,6 +31,8 @@ from euchre_env.views import blank
 
 ROOT = Path(__file__).parents[1]
 SCRIPTED = [RandomAgent(), NoviceAgent(), ExpertAgent()]
+COMPARED = [*SCRIPTED, SearchAgent()] if IS_COMPILED else SCRIPTED
+"""Without a compiler the search agent's table alone takes minutes."""
 GAMES_A_RULE_SET = 8
 LISTED = ", ".join(sorted(AGENTS))
 
@@ -67,7 +70,7 @@ def ask(agent: Agent, states: States, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "agents",
-    [(SCRIPTED[place], SCRIPTED[place - 1]) for place in range(len(SCRIPTED))],
+    [(COMPARED[place], COMPARED[place - 1]) for place in range(len(COMPARED))],
     ids=lambda agents: "-".join(agent.name for agent in agents),
 )
 def test_every_act_is_legal_under_every_set_of_rules_in_both_seats(
@@ -101,7 +104,7 @@ def test_every_act_is_legal_under_every_set_of_rules_in_both_seats(
     assert (seen[:, : Phase.DEAL_OVER] > 0).all()  # both met every phase: nothing went untested
 
 
-@pytest.mark.parametrize("agent", SCRIPTED, ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", COMPARED, ids=lambda agent: agent.name)
 def test_an_act_outside_the_mask_is_impossible(agent: Agent) -> None:
     states = some_states(300)
     masks = masks_of(states)
@@ -113,7 +116,7 @@ def test_an_act_outside_the_mask_is_impossible(agent: Agent) -> None:
     np.testing.assert_array_equal(agent.act(views, narrow, streams(1, len(views))), only)
 
 
-@pytest.mark.parametrize("agent", SCRIPTED, ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", COMPARED, ids=lambda agent: agent.name)
 def test_the_batch_does_not_matter(agent: Agent) -> None:
     states = some_states(64)
     views, masks, rng = blank(states, states["to_act"]), masks_of(states), streams(3, 64)
@@ -127,7 +130,7 @@ def test_the_batch_does_not_matter(agent: Agent) -> None:
     np.testing.assert_array_equal(agent.act(views[::-2], masks[::-2], rng[::-2]), together[::-2])
 
 
-@pytest.mark.parametrize("agent", SCRIPTED, ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", COMPARED, ids=lambda agent: agent.name)
 def test_what_it_is_given_stays_as_it_was(agent: Agent) -> None:
     states = some_states(16)
     views, masks, rng = blank(states, states["to_act"]), masks_of(states), streams(3, 16)
@@ -261,7 +264,7 @@ def test_streams() -> None:
         streams(keys, 3)
 
 
-@pytest.mark.parametrize("agent", SCRIPTED, ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", COMPARED, ids=lambda agent: agent.name)
 def test_agents_keep_the_protocol_and_can_be_copied(agent: CompiledAgent) -> None:
     assert isinstance(agent, Agent)
     assert (agent.policy_address != 0) == IS_COMPILED
@@ -398,9 +401,9 @@ def test_a_name_registered_twice_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 ASK_AGAIN = """
 import numpy as np
-from tests.test_agents import SCRIPTED, ask, some_states
-print([ask(agent, some_states(60), 9).tolist() for agent in SCRIPTED])
-print(any(agent.policy_address != 0 for agent in SCRIPTED))
+from tests.test_agents import COMPARED, ask, some_states
+print([ask(agent, some_states(60), 9).tolist() for agent in COMPARED])
+print(any(agent.policy_address != 0 for agent in COMPARED))
 """
 
 
@@ -417,7 +420,7 @@ def in_another_process(script: str, **environment: str) -> subprocess.CompletedP
 
 def test_another_process_does_the_same_and_compiles_nothing() -> None:
     first, second = (in_another_process(ASK_AGAIN) for _ in range(2))
-    here = [ask(agent, some_states(60), 9).tolist() for agent in SCRIPTED]
+    here = [ask(agent, some_states(60), 9).tolist() for agent in COMPARED]
     assert first.stdout.splitlines()[0] == second.stdout.splitlines()[0] == str(here)
     assert "compiling" not in second.stderr
 

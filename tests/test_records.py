@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from euchre_env import engine, views
+from euchre_env import engine, recording, views
 from euchre_env.actions import Phase
 from euchre_env.history import NO_FAULT, done_again, with_seats_swapped
 from euchre_env.kernel import IS_COMPILED
@@ -357,3 +358,29 @@ def test_a_record_is_made_of_deals_under_the_same_rules() -> None:
         Record("match", ("a", "b"), states)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="field of its own"):
         str(Record("deals", ("a", "b"), states, tags={"seed": "1"}))
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parent.parent / "docs/notation.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    """The page's fenced blocks of a kind."""
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("text", [*blocks("record"), textwrap.dedent(
+    recording.__doc__.partition("::")[2].rpartition("A deal line")[0]).lstrip("\n").rstrip() + "\n"
+])  # fmt: skip
+def test_a_record_of_the_page_reads_back(text: str) -> None:
+    (record,) = parse_records(text)
+    assert str(record) == text
+
+
+@pytest.mark.parametrize("line", "".join(blocks("record-refused")).splitlines())
+def test_a_refusal_of_the_page_is_what_the_code_says(line: str) -> None:
+    deal, _, said = line.partition(" -> ")
+    head = '[game "1"]\n[seat0 "a"]\n[seat1 "b"]\n[rules ""]\n\n'
+    with pytest.raises(RecordError, match=re.escape(said)):
+        parse_records(f"{head}{deal}\n\nresult *\n")
