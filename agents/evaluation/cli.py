@@ -25,13 +25,20 @@ from agents.evaluation.backends import Backend, Crew, LostWorkersError
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
 from agents.evaluation.files import KeptDeals, check_target, write_csv, write_json
+from agents.evaluation.gate import (
+    Size,
+    check_agents,
+    load_baseline,
+    play_baseline,
+    save_baseline,
+)
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import AgentError, agent_name
 from agents.evaluation.ratings import need
 from agents.evaluation.report import check_report_folder, write_report
-from agents.evaluation.rules_text import parse_rules
+from agents.evaluation.rules_text import parse_rules, rules_text
 from agents.evaluation.standings import summarise
-from agents.evaluation.tables import controls_table, rates_table, result_table
+from agents.evaluation.tables import controls_table, gate_table, rates_table, result_table
 from agents.evaluation.tournament_tables import tournament_tables
 from agents.evaluation.tournaments import headline
 from euchre_env.rules import Rules
@@ -54,7 +61,9 @@ whatever the batch size, and an agent against itself scores exactly 0. See docs/
 class Args:
     """Play agents head to head on mirrored deals; more than two: everyone against everyone."""
 
-    agents: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="AGENT ...")]
+    agents: Annotated[
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="AGENT ...")
+    ] = ()
     """two or more: names (random, novice, ...) or folders that train.py has written"""
     pairs: int = 10_000
     """mirrored pairs of deals; fix the number before you look at results"""
@@ -91,6 +100,13 @@ class Args:
     """write report.html, its pictures and its numbers there: ratings, table, differences, bids"""
     record: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write every deal of the pairs to this file, as text that can be replayed"""
+    baseline: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """play the agents against random, novice and expert, and write what they score to this file"""
+    against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """play the agents (all that are in it when none is named) as in this file; the exit code is 1
+    when one is significantly weaker than it was"""
+    gate: Size = "ci"
+    """how thoroughly: ci (2,500 pairs) or weekly (10,000)"""
 
 
 @dataclass(frozen=True)
@@ -230,6 +246,70 @@ def _show(args: Args, names: Sequence[str], results: list[MatchResult], console:
             console.print(f"report: {write_report(tournament, args.report)}", soft_wrap=True)
 
 
+def write_baseline(args: Args, console: Console) -> int:
+    """Play what `gate` compares later, and write it; returns the exit code.
+
+    Raises:
+        ValueError, OSError, ImportError, AgentError, LostWorkersError: as `run`.
+        KeyboardInterrupt: stopped; nothing was written.
+    """
+    if not args.agents or args.baseline is None:
+        raise ValueError("name the agents to write a baseline of")
+    check_target("--baseline", args.baseline)
+    rules = parse_rules(args.rules)
+    for name in args.agents:
+        make_agent(name)
+    with _progress(console) as bar:
+        task = bar.add_task("baseline", total=None)
+        baseline = play_baseline(
+            args.agents,
+            pairs=args.pairs,
+            seed=args.seed,
+            deals=args.deals,
+            rules=rules,
+            crew=Crew(args.backend, args.workers, args.address),
+            progress=lambda num: bar.advance(task, num),
+        )
+    save_baseline(args.baseline, baseline)
+    for (agent, opponent), scores in baseline.scores.items():
+        console.print(f"{agent} against {opponent}: {scores.mean():+.3f}", markup=False)
+    return 0
+
+
+def check_baseline(args: Args, console: Console) -> int:
+    """Compare agents with a baseline; returns the exit code, 1 when one is weaker.
+
+    Raises:
+        ValueError, OSError, ImportError, AgentError, LostWorkersError: as `run`.
+        KeyboardInterrupt: stopped before all was played.
+    """
+    assert args.against is not None
+    need("statsmodels")
+    baseline = load_baseline(args.against)
+    if args.rules != "default" and parse_rules(args.rules) != baseline.rules:
+        raise ValueError(
+            f"--rules {args.rules}: {args.against} was played by other rules, "
+            f"{rules_text(baseline.rules.changed())}"
+        )
+    check_target("--json", args.json)
+    with _progress(console) as bar:
+        task = bar.add_task("checking", total=None)
+        verdicts = check_agents(
+            baseline,
+            args.agents,
+            size=args.gate,
+            crew=Crew(args.backend, args.workers, args.address),
+            progress=lambda num: bar.advance(task, num),
+        )
+    console.print(gate_table(verdicts))
+    if args.json is not None:
+        write_json(
+            args.json,
+            [asdict(verdict) | {"is_weaker": verdict.is_weaker} for verdict in verdicts],
+        )
+    return int(any(verdict.is_weaker for verdict in verdicts))
+
+
 def _command(args: Args) -> str:
     """What plays the same again: the options that results follow from."""
     words = ["python", PROGRAM, *args.agents]
@@ -242,11 +322,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code.
 
     Returns:
-        0; 1 when a control failed; 2 for what cannot be played, told in a sentence; 130 when
-        Ctrl-C stopped it: what it printed and wrote is then the result of the pairs it tells.
+        0; 1 when a control failed or an agent is weaker than its baseline; 2 for what cannot be
+        played, told in a sentence; 130 when Ctrl-C stopped it: what it printed and wrote is then
+        the result of the pairs it tells.
     """
     args = tyro.cli(Args, prog=PROGRAM, description=DESCRIPTION, args=arguments)
     try:
+        if args.baseline is not None:
+            return write_baseline(args, Console())
+        if args.against is not None:
+            return check_baseline(args, Console())
         return run(args, Console()).exit_code
     except (ValueError, OSError, ImportError, AgentError, LostWorkersError) as problem:
         print(f"{PROGRAM}: {problem}", file=sys.stderr)

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agents.evaluation.controls import Control
+from agents.evaluation.gate import Verdict
 from agents.evaluation.intervals import Estimate
 from agents.evaluation.matches import MatchResult
 from agents.evaluation.rules_text import rules_text
@@ -126,4 +127,28 @@ def controls_table(controls: Sequence[Control]) -> Table:
         if control.expected != control.observed:
             text += f" (expected: {control.expected})"
         table.add_row(mark, escape(text))
+    return table
+
+
+def gate_table(verdicts: Sequence[Verdict]) -> Table:
+    """Agents beside their baseline."""
+    pairs = max(verdict.pairs for verdict in verdicts)
+    table = Table(
+        "agent", "verdict", "difference", "p", "before", "now", "changed", "against",
+        title=f"points per deal, now against the baseline ({pairs:,} pairs)", title_justify="left",
+        box=SIMPLE_HEAD, padding=0,
+    )  # fmt: skip
+    for verdict in verdicts:
+        color = "bold red" if verdict.is_weaker else "green"
+        half = verdict.difference.high - verdict.difference.mean
+        table.add_row(
+            escape(verdict.agent),
+            f"[{color}]{verdict.word}[/{color}]",
+            f"{verdict.difference.mean:+.4f} ± {half:.4f}",
+            f"{verdict.p_value:.3f}",
+            f"{verdict.before:+.3f}",
+            f"{verdict.now:+.3f}",
+            f"{verdict.num_changed:,}",
+            escape(" ".join(verdict.opponents)),
+        )
     return table
