@@ -21,7 +21,7 @@ from euchre_env import EuchreEnv, engine, views
 from euchre_env.actions import Phase, action_list, action_number
 from euchre_env.card_art import card_words
 from euchre_env.cards import NUM_CARDS, card_list
-from euchre_env.drawing import TABLE_HEIGHT, TABLE_WIDTH, Drawing, show, table_svg
+from euchre_env.drawing import TABLE_HEIGHT, TABLE_WIDTH, Drawing, sheet, show, table_svg
 from euchre_env.glyphs import LETTERS, text_svg, text_width
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.notation import parse_position
@@ -233,7 +233,8 @@ def test_a_result_is_told_in_a_sentence(position: str, words: str) -> None:
 
 
 def test_every_letter_of_the_alphabet_is_there() -> None:
-    plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:-+/()!?"
+    suits = "♣♦♥♠★*"
+    plain = suits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:-+/()!?"
     assert set(plain) <= set(LETTERS)
     for letter in plain:
         width, path = LETTERS[letter]
@@ -262,6 +263,18 @@ def test_a_drawing_displays_and_saves_itself(drawing: Drawing, tmp_path) -> None
     assert drawing.save(str(tmp_path / "table.png")).read_bytes() == drawing.to_png()
     with pytest.raises(ValueError, match=r"table\.gif"):
         drawing.save(tmp_path / "table.gif")
+
+
+def test_a_sheet_shows_its_drawings_in_rows(drawing: Drawing) -> None:
+    page = sheet([drawing] * 5, columns=2, width=400)
+    inner = ET.fromstring(page.svg).findall(f"{SVG}svg")
+    assert [(float(one.get("x")), float(one.get("y"))) for one in inner] == [
+        (3, 2), (203, 2), (3, 142), (203, 142), (3, 282),
+    ]  # fmt: skip
+    assert page.to_rgb().shape == (420, 400, 3)
+    for drawings, columns in (([], 3), ([drawing], 0)):
+        with pytest.raises(ValueError, match="at least 1"):
+            sheet(drawings, columns)
 
 
 @pytest.mark.parametrize("width", [64, 640])
