@@ -207,6 +207,9 @@ class RecordWriter:
         tags: further lines of every header.
         append: go on behind what the file holds, numbers too.
 
+    Attributes:
+        num_records: how many records the file holds by now.
+
     Raises:
         OSError: the file cannot be written.
         ValueError: a name or tag cannot stand in a header.
@@ -227,7 +230,7 @@ class RecordWriter:
         self.date = today() if date is None else date or None
         self.tags = dict(tags or {})
         self._check_header()
-        self._count = _num_records(path) if append and os.path.exists(path) else 0
+        self.num_records = _num_records(path) if append and os.path.exists(path) else 0
         self._file = open(path, "a" if append else "w", encoding="utf-8")
 
     def _check_header(self) -> None:
@@ -242,8 +245,8 @@ class RecordWriter:
     def add(self, record: Record) -> None:
         """Write a record as it is."""
         text = format_record(record)
-        self._file.write(f"\n{text}" if self._count else text)
-        self._count += 1
+        self._file.write(f"\n{text}" if self.num_records else text)
+        self.num_records += 1
 
     def add_games(
         self,
@@ -279,7 +282,7 @@ class RecordWriter:
             self.add(self._record("deals", with_seats_swapped(deals, swapped)))
 
     def _record(self, kind: Kind, deals: States) -> Record:
-        name = str(self._count + 1)
+        name = str(self.num_records + 1)
         return Record(kind, self.players, deals, name, self.seed, self.date, self.tags)
 
     def flush(self) -> None:
