@@ -16,6 +16,7 @@ AGENTS: Final = {
     "novice": "agents.scripted:novice_agent",
     "expert": "agents.expert:expert_agent",
     "search": "agents.search:search_agent",
+    "bidder": "agents.bidder:bidder_agent",
     "run": "agents.learned:load_agent",
 }
 """The one list of names: ``name -> "module:factory"``; the package registers just these."""
