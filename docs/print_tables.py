@@ -1,12 +1,14 @@
-"""The tables of the documentation, printed from the tables of the code.
+"""The tables and drawings of the documentation, made from the code.
 
 In a Markdown file a table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
-``python docs/print_tables.py`` brings every such place up to date; the tests fail where one is
-not.
+``python docs/print_tables.py`` brings every such place up to date, and the drawings of
+`PICTURES`; the tests fail where one is not.
 """
 
+import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -15,11 +17,20 @@ from euchre_env import EuchreEnv
 from euchre_env.actions import ACTION_NAMES, NAME, NUM_ACTIONS, Phase
 from euchre_env.bidding import LEGAL_BIDS
 from euchre_env.cards import CARD_NAMES, JOKER, JOKER_NAME, NUM_RANKS, NUM_SUITS, SUIT_WORDS
+from euchre_env.drawing import show
+from euchre_env.notation import parse_position
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE, STARTS
 from euchre_env.state import STATE_FIELDS
+from euchre_env.views import blank
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PAGES: Final = ("README.md", "docs/environment.md")
+_API: Final = ("environments", "games", "notation", "agents", "evaluation")
+PAGES: Final = (
+    "README.md",
+    "docs/environment.md",
+    "docs/reading.md",
+    *(f"docs/api/{name}.md" for name in _API),
+)
 """The files that hold tables, from the root of the repository."""
 
 _PLACE: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -95,14 +106,84 @@ def state_table() -> str:
     return _table(("field", "type", "meaning"), rows)
 
 
+def reading_table() -> str:
+    """The modules of the package from the ground up, each with its first sentence."""
+    names = [name for layer in _layers() for name in layer]
+    return _table(("file", "what it is"), ((f"`{name}`", _first_words(name)) for name in names))
+
+
+def _layers() -> list[list[str]]:
+    """The order of the modules of ``euchre_env``, from the contract in ``pyproject.toml``."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]
+    return [sorted(layer.split(" | ")) for layer in reversed(contract["layers"])]
+
+
+def _first_words(module: str) -> str:
+    """What a module says of itself first."""
+    tree = ast.parse((ROOT / "euchre_env" / f"{module}.py").read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
+
+
+_ENVIRONMENTS: Final = (
+    "env", "vector_env", "pettingzoo", "observation", "opponents", "registry", "tables",
+    "stepping", "saving",
+)  # fmt: skip
+_GAMES: Final = (
+    "cards", "actions", "rules", "state", "dealing", "bidding", "tricks", "scoring", "engine",
+    "views", "history", "explain", "kernel",
+)  # fmt: skip
+
+
+def _reference(modules: Iterable[str]) -> str:
+    """What makes mkdocstrings write the reference of modules."""
+    return "\n".join(f"::: {module}\n" for module in modules)
+
+
+def _modules(package: str) -> list[str]:
+    folder = ROOT / package.replace(".", "/")
+    names = sorted(path.stem for path in folder.glob("*.py"))
+    return [package if name == "__init__" else f"{package}.{name}" for name in names]
+
+
+_NOTATION: Final = (
+    "notation", "recording", "records", "replay", "telling", "story", "rendering", "drawing",
+)  # fmt: skip
+
+
+def _notation() -> list[str]:
+    """The modules of ``euchre_env`` on the third page: those above, then all on no other page."""
+    names = [name for layer in _layers() for name in layer]
+    rest = [name for name in names if name not in (*_ENVIRONMENTS, *_GAMES, *_NOTATION)]
+    return [f"euchre_env.{name}" for name in (*_NOTATION, *rest)]
+
+
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "observation": observation_table,
     "places": places_table,
     "actions": action_table,
     "options": option_table,
     "state": state_table,
+    "reading": reading_table,
+    "api_environments": lambda: _reference(
+        ["euchre_env", *(f"euchre_env.{name}" for name in _ENVIRONMENTS)]
+    ),
+    "api_games": lambda: _reference(f"euchre_env.{name}" for name in _GAMES),
+    "api_notation": lambda: _reference(_notation()),
+    "api_agents": lambda: _reference(_modules("agents")),
+    "api_evaluation": lambda: _reference(_modules("agents.evaluation")),
 }
 """``name -> its table as Markdown``."""
+
+PICTURES: Final = {
+    "docs/images/table.svg": ("TCJDJHAH9S/9CKCQHKHAS/9H d1 3-4 pass,accept", 1),
+}
+"""``file -> (position, seat that sees it)``."""
+
+
+def picture(position: str, seat: int) -> str:
+    """A drawing of a position as a seat sees it, SVG."""
+    return show(blank(parse_position(position), seat)[0]).svg
 
 
 def with_tables(page: str) -> str:
@@ -121,6 +202,9 @@ def main() -> None:
         text = path.read_text(encoding="utf-8")
         path.write_text(with_tables(text), encoding="utf-8")
         print(f"{name}: {len(_PLACE.findall(text))} tables")
+    for name, (position, seat) in PICTURES.items():
+        (ROOT / name).write_text(picture(position, seat), encoding="utf-8")
+        print(name)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import plain_docstrings
 import print_tables
 import pytest
 
@@ -15,7 +16,7 @@ from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
 from euchre_env.rules import OPTION_VALUES, Rules
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 RULES = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
 
@@ -67,6 +68,27 @@ def test_tables_are_those_of_the_code(page):
 def test_every_table_stands_in_a_page():
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in print_tables.PAGES)
     assert set(re.findall(r"<!-- table: (\w+) -->", text)) == set(print_tables.TABLES)
+
+
+@pytest.mark.parametrize("name", print_tables.PICTURES)
+def test_drawings_are_those_of_the_code(name):
+    drawn = print_tables.picture(*print_tables.PICTURES[name])
+    assert (ROOT / name).read_text(encoding="utf-8") == drawn, "run: python docs/print_tables.py"
+
+
+def test_every_page_has_its_place_on_the_site():
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r": (\S+\.md)$", site, re.M)
+    assert sorted(listed) == sorted(
+        page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")
+    )
+
+
+def test_docstrings_become_markdown():
+    text = "It adds::\n\n    1 + 1\n\n>>> 1 + 1\n2\n\n===  ===\n1    2\n===  ===\n\nplain"
+    assert plain_docstrings.as_markdown(text) == (
+        "It adds:\n\n    1 + 1\n\n```pycon\n>>> 1 + 1\n2\n```\n\n```text\n1    2\n```\n\nplain"
+    )
 
 
 def test_a_printed_table_has_every_place_of_the_observation():
