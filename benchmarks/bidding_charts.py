@@ -250,7 +250,7 @@ class Args:
     """a file of ``python -m agents.cfr``; the table that ships when none is named"""
     page: Path = ROOT / "docs" / "bidding.md"
     """where the tables go, between two marks"""
-    picture: Path = ROOT / "docs" / "img" / "bidding.png"
+    picture: Path = ROOT / "docs" / "images" / "bidding.png"
     """where the picture goes"""
 
 
