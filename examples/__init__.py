@@ -1,0 +1,1 @@
+"""Programs to start from: run them, copy them."""
