@@ -139,7 +139,7 @@ class BestResponseAgent:
 
     def _best(self, view: States, bits: int) -> int:
         nodes, worlds = _start(view, self.model, is_weighed=True)
-        nodes.reach[:] = 0.0
+        nodes = nodes._replace(reach=nodes.reach[:, :0])
         values = act_values(Tree(self.model, int(view[0].seat)), nodes, worlds)
         legal = [action for action in range(NUM_ACTIONS) if bits >> action & 1]
         return max(legal, key=lambda action: values[action])

@@ -22,11 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.models import MAX_BATCH, Model
-from agents.replay import pose
+from agents.replay import cards_left, pose
 from euchre_env.actions import HIDDEN_DISCARD, NUM_ACTIONS, Phase
 from euchre_env.cards import HAND_SIZE
 from euchre_env.engine import apply, legal_actions
 from euchre_env.kernel import copy_row, int64, kernel, lowest, popcount
+from euchre_env.rules import BEATS
 from euchre_env.scoring import settle
 from euchre_env.state import NO_CARD, NOBODY, STATE_DTYPE, States, UpcardPlace
 from euchre_env.tricks import is_decided, playable
@@ -47,6 +48,7 @@ COMPILED_BLOCK: Final = 32_768
 
 _VALUES: Final = 1 + len(STAGES)
 _OWN, _OTHER, _OVER = 0, 1, 2
+_LAST_TRICK: Final = HAND_SIZE - 1
 _ORDER, _ACCEPT = int(Phase.ORDER), int(Phase.ACCEPT)
 _TAKE, _DISCARD, _PLAY = int(Phase.TAKE), int(Phase.DISCARD), int(Phase.PLAY)
 _BLIND, _DEAL_OVER = int(Phase.NAME_BLIND), int(Phase.DEAL_OVER)
@@ -78,7 +80,7 @@ class Nodes(NamedTuple):
     """The cards that he may have laid away, a mask; 0 where he laid away none."""
     reach: Floats
     """(n, 6): how likely the own player comes there if he acts as the model does, by alternative
-    (their order is that of the cards; place 0 where there are none)."""
+    (their order is that of the cards; place 0 where there are none); (n, 0): he never does."""
     starts: Ints
     """Where the node's worlds begin."""
     stops: Ints
@@ -116,8 +118,10 @@ class Leaks:
 
 @kernel
 def _kind(row: np.record, own: int) -> int:
-    if row.phase >= _DEAL_OVER:
-        return _OVER
+    if row.phase >= _DEAL_OVER or (
+        row.led_card < 0 and row.tricks[0] + row.tricks[1] == _LAST_TRICK
+    ):
+        return _OVER  # or as good as over: the last cards are forced
     return _OWN if row.to_act == own else _OTHER
 
 
@@ -312,7 +316,7 @@ def _share_out(
             copy_row(children.rows[child], row)
             _go_on(children.rows[child], act, own)
             children.alternatives[child] = nodes.alternatives[i]
-            for d in range(MAX_ALTERNATIVES):
+            for d in range(nodes.reach.shape[1]):
                 children.reach[child, d] = nodes.reach[i, d]
             children.starts[child] = top
             top += num
@@ -340,8 +344,8 @@ def _share_out(
 def _add_up(parents: Ints, values: Floats, totals: Floats) -> None:
     """At his nodes the children's values add up: each has the weight of its worlds."""
     for child in range(parents.shape[0]):
-        for d in range(MAX_ALTERNATIVES):
-            for v in range(_VALUES):
+        for d in range(values.shape[1]):
+            for v in range(values.shape[2]):
                 totals[parents[child], d, v] += values[child, d, v]
 
 
@@ -356,7 +360,7 @@ def _count_own(nodes: Nodes, own: int) -> tuple[int, int]:
         row = nodes.rows[i]
         num = popcount(_all_own_bits(row, nodes.alternatives[i], own))
         num_children += 1 if row.phase == _DISCARD else num
-        for d in range(MAX_ALTERNATIVES):
+        for d in range(nodes.reach.shape[1]):
             num_views += nodes.reach[i, d] > 0.0
     return num_children, num_views
 
@@ -378,7 +382,7 @@ def _own_questions_into(
     for i in range(nodes.rows.shape[0]):
         row = nodes.rows[i]
         alternatives = nodes.alternatives[i]
-        for d in range(MAX_ALTERNATIVES):
+        for d in range(nodes.reach.shape[1]):
             if nodes.reach[i, d] <= 0.0:
                 continue
             card, left = int64(-1), alternatives
@@ -426,7 +430,7 @@ def _own_children_into(
             children.stops[child] = nodes.stops[i]
             parents[child] = i
             acts[child] = act
-            for d in range(MAX_ALTERNATIVES):
+            for d in range(children.reach.shape[1]):
                 children.reach[child, d] = 0.0
             for q in range(first_question, question):
                 d = owners[q] % MAX_ALTERNATIVES
@@ -456,7 +460,7 @@ def _best_of_acts(
     """The best act of an own node for each alternative: its value, and which it is."""
     row, alternatives = nodes.rows[node], nodes.alternatives[node]
     alive = _alive(row, alternatives, own)
-    for d in range(MAX_ALTERNATIVES):
+    for d in range(best.shape[1]):
         best[node, d] = -1
     left = alive if alternatives else int64(1)
     while left:
@@ -478,7 +482,7 @@ def _best_of_discards(
 ) -> None:
     """The best discard."""
     rank = int64(0)
-    for d in range(MAX_ALTERNATIVES):
+    for d in range(best.shape[1]):
         best[node, d] = -1
     while legal:
         if best[node, 0] < 0 or values[child, rank, 0] > totals[node, 0, 0]:
@@ -549,7 +553,7 @@ def _choose(
                     continue
                 if row.phase != _BLIND:
                     lost += chance * (totals[i, d, 0] - values[place, branch, 0])
-                for v in range(1, _VALUES):
+                for v in range(1, totals.shape[2]):
                     totals[i, d, v] += chance * values[place, branch, v]
             totals[i, d, stage] += lost
             losses[question] = lost * nodes.reach[i, d]
@@ -557,32 +561,109 @@ def _choose(
 
 
 @kernel
-def _over(nodes: Nodes, worlds: Worlds, own: int, totals: Floats) -> None:
-    """Deals that are over: their points times the weight of their worlds. R17."""
-    for i in range(nodes.rows.shape[0]):
-        row = nodes.rows[i]
-        weight = 0.0
-        for k in range(nodes.starts[i], nodes.stops[i]):
-            weight += worlds.weights[k]
-        value = weight * (row.points[own] - row.points[1 - own])
-        for d in range(MAX_ALTERNATIVES):
-            totals[i, d, 0] = value
+def _points(row: np.record, own: int) -> int:
+    return int64(row.points[own]) - row.points[1 - own]
 
 
 @kernel
-def _kinds(rows: States, own: int, kinds: Ints) -> None:
+def _points_after(row: np.record, winner: int, own: int, work: np.record) -> int:
+    """The points of a deal whose last trick a seat wins."""
+    copy_row(work, row)
+    work.tricks[winner] += 1
+    settle(work)
+    return _points(work, own)
+
+
+@kernel
+def _wins_last_trick(row: np.record, own: int, own_card: int, other_card: int) -> bool:
+    """Whether the own player's last card wins against the other's."""
+    if row.to_act == own:
+        return not BEATS[row.trump & 3, own_card & 63] >> other_card & 1
+    return bool(BEATS[row.trump & 3, other_card & 63] >> own_card & 1)
+
+
+@kernel
+def _last(row: np.record, own: int, left: int, alternatives: int) -> int:
+    """The own player's last card, a mask, when the lowest alternative left is laid away."""
+    return row.hands[own] & ~(left & -left) if alternatives else row.hands[own]
+
+
+@kernel
+def _settle(nodes: Nodes, worlds: Worlds, own: int, kinds: Ints, totals: Floats) -> None:
+    """Deals that are over, but perhaps for the last trick: points times weight. R16, R17."""
+    other = 1 - own
+    work = np.empty(1, dtype=STATE_DTYPE)
+    for i in range(nodes.rows.shape[0]):
+        if kinds[i] != _OVER:
+            continue
+        row = nodes.rows[i]
+        if row.phase >= _DEAL_OVER:
+            weight = 0.0
+            for k in range(nodes.starts[i], nodes.stops[i]):
+                weight += worlds.weights[k]
+            for d in range(totals.shape[1]):
+                totals[i, d, 0] = weight * _points(row, own)
+            continue
+        won = _points_after(row, own, own, work[0])
+        lost = _points_after(row, other, own, work[0])
+        alternatives = nodes.alternatives[i]
+        left = _alive(row, alternatives, own) if alternatives else int64(1)
+        while left:
+            d = _rank(alternatives, lowest(left)) if alternatives else int64(0)
+            card = lowest(_last(row, own, left, alternatives))
+            value = 0.0
+            for k in range(nodes.starts[i], nodes.stops[i]):
+                his = lowest(cards_left(row, other, worlds.dealt[k], worlds.discards[k]))
+                value += worlds.weights[k] * (
+                    won if _wins_last_trick(row, own, card, his) else lost
+                )
+            totals[i, d, 0] = value
+            left &= left - 1
+
+
+@kernel
+def _kinds(rows: States, own: int, kinds: Ints) -> tuple[int, int]:
+    """Write whose nodes they are; returns how many are own, how many the other's."""
+    num_own, num_other = int64(0), int64(0)
     for i in range(rows.shape[0]):
         kinds[i] = _kind(rows[i], own)
+        num_own += kinds[i] == _OWN
+        num_other += kinds[i] == _OTHER
+    return num_own, num_other
+
+
+@kernel
+def _select(nodes: Nodes, chosen: npt.NDArray[np.bool_], places: Ints, part: Nodes) -> None:
+    """Copy some nodes, and write which they were."""
+    num = 0
+    for i in range(chosen.shape[0]):
+        if not chosen[i]:
+            continue
+        copy_row(part.rows[num], nodes.rows[i])
+        part.alternatives[num] = nodes.alternatives[i]
+        part.starts[num], part.stops[num] = nodes.starts[i], nodes.stops[i]
+        for d in range(part.reach.shape[1]):
+            part.reach[num, d] = nodes.reach[i, d]
+        places[num] = i
+        num += 1
+
+
+@kernel
+def _put_back(places: Ints, values: Floats, totals: Floats) -> None:
+    for i in range(places.shape[0]):
+        for d in range(values.shape[1]):
+            for v in range(values.shape[2]):
+                totals[places[i], d, v] = values[i, d, v]
 
 
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def _new_nodes(num: int) -> Nodes:
+def _new_nodes(num: int, num_reach: int = MAX_ALTERNATIVES) -> Nodes:
     return Nodes(
         np.empty(num, dtype=STATE_DTYPE),
         np.empty(num, dtype=np.int64),
-        np.empty((num, MAX_ALTERNATIVES)),
+        np.empty((num, num_reach)),
         np.empty(num, dtype=np.int64),
         np.empty(num, dtype=np.int64),
     )
@@ -617,13 +698,34 @@ class Tree:
 
         Returns:
             float64, shape (n, 6, 9): by alternative, the value of the best response; then for each
-            of `STAGES` what the model, in the own player's place, loses against it from there on
-            (0 where it would not come).
+            of `STAGES` what the model, in the own player's place, loses against it from there on.
+            Shape (n, 1 or 6, 1) where it comes to none of them.
         """
+        is_reached = nodes.reach.any(axis=1)
+        num_alternatives = MAX_ALTERNATIVES if nodes.alternatives.any() else 1
+        if is_reached.all() and len(is_reached):
+            return self._values(nodes, worlds, MAX_ALTERNATIVES, _VALUES)
+        if not is_reached.any():
+            unreached = nodes._replace(reach=nodes.reach[:, :0])
+            return self._values(unreached, worlds, num_alternatives, 1)
         totals = np.zeros((len(nodes.rows), MAX_ALTERNATIVES, _VALUES))
+        for chosen in (is_reached, ~is_reached):
+            places, part = self._part(nodes, chosen, nodes.reach.shape[1])
+            _put_back(places, self.values(part, worlds), totals)
+        return totals
+
+    def _values(self, nodes: Nodes, worlds: Worlds, alternatives: int, values: int) -> Floats:
+        totals = np.zeros((len(nodes.rows), alternatives, values))
         for start, stop in pairwise(self._cuts(nodes)):
             self._block(nodes.part(start, stop), worlds, totals[start:stop])
         return totals
+
+    @staticmethod
+    def _part(nodes: Nodes, chosen: npt.NDArray[np.bool_], num_reach: int) -> tuple[Ints, Nodes]:
+        num = int(np.count_nonzero(chosen))
+        places, part = np.empty(num, dtype=np.int64), _new_nodes(num, num_reach)
+        _select(nodes, chosen, places, part)
+        return places, part
 
     def _cuts(self, nodes: Nodes) -> list[int]:
         """Where nodes are cut into blocks, each of few enough worlds."""
@@ -637,20 +739,17 @@ class Tree:
 
     def _block(self, nodes: Nodes, worlds: Worlds, totals: Floats) -> None:
         kinds = np.empty(len(nodes.rows), dtype=np.int64)
-        _kinds(nodes.rows, self.own, kinds)
-        for kind, work in ((_OVER, self._over), (_OTHER, self._his), (_OWN, self._own)):
-            chosen = np.flatnonzero(kinds == kind)
-            if len(chosen) == 0:
-                continue
-            if len(chosen) == len(kinds):
+        num_own, num_other = _kinds(nodes.rows, self.own, kinds)
+        if num_own + num_other < len(kinds):
+            _settle(nodes, worlds, self.own, kinds, totals)
+        for kind, num, work in ((_OTHER, num_other, self._his), (_OWN, num_own, self._own)):
+            if num == len(kinds):
                 work(nodes, worlds, totals)
-                continue
-            part = np.zeros((len(chosen), MAX_ALTERNATIVES, _VALUES))
-            work(Nodes(*(array[chosen] for array in nodes)), worlds, part)
-            totals[chosen] = part
-
-    def _over(self, nodes: Nodes, worlds: Worlds, totals: Floats) -> None:
-        _over(nodes, worlds, self.own, totals)
+            elif num:
+                places, part = self._part(nodes, kinds == kind, nodes.reach.shape[1])
+                values = np.zeros((num, *totals.shape[1:]))
+                work(part, worlds, values)
+                _put_back(places, values, totals)
 
     def _his(self, nodes: Nodes, worlds: Worlds, totals: Floats) -> None:
         num = int((nodes.stops - nodes.starts).sum())
@@ -666,7 +765,8 @@ class Tree:
             actions[places[:asked]] = self.model.actions(views[:asked], bits[:asked])
         counts = np.zeros((len(nodes.rows), NUM_ACTIONS), dtype=np.int64)
         num_children, num_worlds = _sharing_counts(nodes, actions, mixed, counts)
-        children, shared = _new_nodes(num_children), _new_worlds(num_worlds)
+        children = _new_nodes(num_children, nodes.reach.shape[1])
+        shared = _new_worlds(num_worlds)
         parents = np.empty(num_children, dtype=np.int64)
         _share_out(
             nodes, worlds, actions, mixed, counts, self.own, children, parents, shared
@@ -686,7 +786,7 @@ class Tree:
 
     def _children(self, nodes: Nodes, owners: Ints, chances: Floats) -> tuple[Nodes, Ints, Ints]:
         num, _ = _count_own(nodes, self.own)
-        children = _new_nodes(num)
+        children = _new_nodes(num, nodes.reach.shape[1])
         parents, acts = (np.empty(num, dtype=np.int64) for _ in range(2))
         _own_children_into(nodes, self.own, owners, chances, children, parents, acts)
         return children, parents, acts
@@ -698,7 +798,7 @@ class Tree:
         _own_questions_into(nodes, self.own, views, bits, owners)
         chances = self.model.chances(views, bits) if asked else np.empty((0, NUM_ACTIONS))
         children, parents, acts = self._children(nodes, owners, chances)
-        best = np.empty((len(nodes.rows), MAX_ALTERNATIVES), dtype=np.int64)
+        best = np.empty((len(nodes.rows), totals.shape[1]), dtype=np.int64)
         losses = np.empty(asked)
         _choose(
             nodes, self.own, owners, chances, parents, acts,

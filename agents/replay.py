@@ -142,6 +142,17 @@ def act_at(view: np.record, place: int, discard: int) -> int:
 
 
 @kernel
+def cards_left(state: np.record, other: int, dealt: int, discard: int) -> int:
+    """What a candidate leaves in the other player's hand by now, a mask. See `pose`."""
+    hand = dealt
+    if state.dealer == other and state.upcard_place == _TAKEN:
+        hand |= int64(1) << state.upcard
+        if discard != NO_CARD:
+            hand &= ~(int64(1) << discard)
+    return hand & ~state.played[other & 1]
+
+
+@kernel
 def pose(state: np.record, other: int, dealt: int, discard: int, asked: np.record) -> None:
     """Put a candidate's cards into the view that the other player has of a state.
 
@@ -154,11 +165,7 @@ def pose(state: np.record, other: int, dealt: int, discard: int, asked: np.recor
     """
     if state.phase == _BLIND and state.dealer == other:
         return  # he has not seen his hand
-    hand = dealt
-    if state.dealer == other and state.upcard_place == _TAKEN:
-        hand |= int64(1) << state.upcard
-        if discard != NO_CARD:
-            hand &= ~(int64(1) << discard)
-            asked.discard = discard
-            asked.history[discard_place(state)] = discard
-    asked.hands[other & 1] = hand & ~state.played[other & 1]
+    if discard != NO_CARD and state.dealer == other and state.upcard_place == _TAKEN:
+        asked.discard = discard
+        asked.history[discard_place(state)] = discard
+    asked.hands[other & 1] = cards_left(state, other, dealt, discard)
