@@ -88,7 +88,13 @@ class Nodes(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Nodes":
         """Some of them."""
-        return Nodes(*(array[start:stop] for array in self))
+        return Nodes(
+            self.rows[start:stop],
+            self.alternatives[start:stop],
+            self.reach[start:stop],
+            self.starts[start:stop],
+            self.stops[start:stop],
+        )
 
 
 @dataclass
@@ -221,7 +227,8 @@ def _questions_into(
     """Write the other player's views where he has a choice; his act where he has none.
 
     Args:
-        nodes: his; worlds: theirs.
+        nodes: his.
+        worlds: theirs.
         own: the own player's seat.
         views: written; as many as there are worlds are enough.
         bits: his legal acts in each view, written.
@@ -254,9 +261,7 @@ def _questions_into(
 
 
 @kernel
-def _sharing_counts(
-    nodes: Nodes, actions: Ints, mixed: Floats, counts: Ints
-) -> tuple[int, int]:
+def _sharing_counts(nodes: Nodes, actions: Ints, mixed: Floats, counts: Ints) -> tuple[int, int]:
     """How many worlds go which way from each node; returns how many children, how many worlds.
 
     Args:
@@ -299,7 +304,12 @@ def _share_out(
     """Write the children of his nodes and the worlds that go there. See `_sharing_counts`.
 
     Args:
+        nodes: his.
+        worlds: theirs.
+        actions: as for the counting.
+        mixed: as for the counting.
         counts: as counted; overwritten.
+        own: the own player's seat.
         children: written.
         parents: the node of each child, written.
         shared: the children's worlds, written.
@@ -366,9 +376,7 @@ def _count_own(nodes: Nodes, own: int) -> tuple[int, int]:
 
 
 @kernel
-def _own_questions_into(
-    nodes: Nodes, own: int, views: States, bits: Ints, owners: Ints
-) -> None:
+def _own_questions_into(nodes: Nodes, own: int, views: States, bits: Ints, owners: Ints) -> None:
     """Write the own player's views, where he comes there by acting as the model does.
 
     Args:
@@ -398,7 +406,13 @@ def _own_questions_into(
 
 @kernel
 def _own_children_into(
-    nodes: Nodes, own: int, owners: Ints, chances: Floats, children: Nodes, parents: Ints, acts: Ints
+    nodes: Nodes,
+    own: int,
+    owners: Ints,
+    chances: Floats,
+    children: Nodes,
+    parents: Ints,
+    acts: Ints,
 ) -> None:
     """Write a child for each act of own nodes; one for all discards.
 
@@ -701,7 +715,7 @@ class Tree:
             of `STAGES` what the model, in the own player's place, loses against it from there on.
             Shape (n, 1 or 6, 1) where it comes to none of them.
         """
-        is_reached = nodes.reach.any(axis=1)
+        is_reached: npt.NDArray[np.bool_] = np.asarray(nodes.reach.any(axis=1))
         num_alternatives = MAX_ALTERNATIVES if nodes.alternatives.any() else 1
         if is_reached.all() and len(is_reached):
             return self._values(nodes, worlds, MAX_ALTERNATIVES, _VALUES)
@@ -768,9 +782,7 @@ class Tree:
         children = _new_nodes(num_children, nodes.reach.shape[1])
         shared = _new_worlds(num_worlds)
         parents = np.empty(num_children, dtype=np.int64)
-        _share_out(
-            nodes, worlds, actions, mixed, counts, self.own, children, parents, shared
-        )
+        _share_out(nodes, worlds, actions, mixed, counts, self.own, children, parents, shared)
         _add_up(parents, self.values(children, shared), totals)
 
     def own_children(self, nodes: Nodes) -> tuple[Nodes, Ints]:
@@ -815,9 +827,7 @@ class Tree:
             better = int(best[divmod(int(owners[q]), MAX_ALTERNATIVES)])
             others = chances[q].copy()
             others[better] = 0.0
-            self.leaks.add(
-                float(losses[q]), int(others.argmax()), better, views[q : q + 1].copy()
-            )
+            self.leaks.add(float(losses[q]), int(others.argmax()), better, views[q : q + 1].copy())
 
 
 def root(view: States) -> Nodes:

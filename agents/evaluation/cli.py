@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ from agents.base import Agent
 from agents.evaluation.backends import Backend, Crew, LostWorkersError
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
+from agents.evaluation.exploitability import exploitability
+from agents.evaluation.exploitability_tables import leaks_table, stages_table, summary_table
 from agents.evaluation.files import KeptDeals, check_target, write_csv, write_json
 from agents.evaluation.gate import (
     Size,
@@ -105,6 +108,15 @@ class Args:
     against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """play the agents (all that are in it when none is named) as in this file; the exit code is 1
     when one is significantly weaker than it was"""
+    exploitability: bool = False
+    """how much can be won from each agent at most, by the exact best response over --hands deals;
+    with --json a file, or for several agents a folder of exploitability-NAME.json"""
+    hands: int = 400
+    """deals for --exploitability, each from both seats; 400 give about 0.01 either way"""
+    purify: float = 0.0
+    """for --exploitability: acts less likely than this count as never done"""
+    progress: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """for --exploitability: keep what is done in this file; the same command goes on from it"""
     gate: Size = "ci"
     """how thoroughly: ci (2,500 pairs) or weekly (10,000)"""
 
@@ -128,11 +140,11 @@ class Outcome:
         return 0 if all(control.passed for control in self.controls) else 1
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, unit: str = "pairs") -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,} pairs"),
+        TextColumn("{task.completed:,}/{task.total:,} " + unit),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
@@ -310,6 +322,57 @@ def check_baseline(args: Args, console: Console) -> int:
     return int(any(verdict.is_weaker for verdict in verdicts))
 
 
+def measure_exploitability(args: Args, console: Console) -> int:
+    """Work out each agent's exploitability; returns the exit code.
+
+    Raises:
+        ValueError, OSError, ImportError, LostWorkersError: as `run`.
+        KeyboardInterrupt: stopped before there was any result.
+    """
+    if not args.agents:
+        raise ValueError("name the agents, like: evaluate.py --exploitability novice expert")
+    has_many = len(args.agents) > 1
+    if has_many and args.progress is not None:
+        raise ValueError("--progress keeps what is done of one agent: name one")
+    if has_many and args.json is not None and not args.json.is_dir():
+        raise ValueError(f"--json {args.json}: for several agents it is a folder that is there")
+    if not has_many:
+        check_target("--json", args.json)
+    check_target("--progress", args.progress)
+    rules = parse_rules(args.rules)
+    for name in args.agents:
+        make_agent(name)
+    results = []
+    for name in args.agents:
+        with _progress(console, "deals") as bar:
+            task = bar.add_task(name, total=args.hands)
+            found = exploitability(
+                name,
+                hands=args.hands,
+                seed=args.seed,
+                deals=args.deals,
+                rules=rules,
+                purify=args.purify,
+                crew=Crew(args.backend, args.workers, args.address),
+                kept=args.progress,
+                progress=lambda num, bar=bar, task=task: bar.advance(task, num),  # type: ignore[misc]
+            )
+        results.append(found)
+        if args.json is not None:
+            path = args.json / f"exploitability-{_file_name(found.agent)}.json"
+            write_json(path if has_many else args.json, found.to_json())
+        console.print(stages_table(found), "", leaks_table(found), "")
+        if found.partial:
+            break
+    console.print(summary_table(results))
+    return 130 if results[-1].partial else 0
+
+
+def _file_name(agent: str) -> str:
+    """An agent's name without what a file's name cannot have."""
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", agent)
+
+
 def _command(args: Args) -> str:
     """What plays the same again: the options that results follow from."""
     words = ["python", PROGRAM, *args.agents]
@@ -328,6 +391,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     args = tyro.cli(Args, prog=PROGRAM, description=DESCRIPTION, args=arguments)
     try:
+        if args.exploitability:
+            return measure_exploitability(args, Console())
         if args.baseline is not None:
             return write_baseline(args, Console())
         if args.against is not None:
