@@ -4,13 +4,6 @@ For one own hand and upcard every hand that the other player may hold is followe
 public tree (`agents.game_tree`), and the best act is taken at each own decision. Over sampled
 deals the mean gain is the agent's *exploitability*, without bias. An agent that draws its acts and
 tells no probabilities is taken for the player that it is with one fixed seed (`agents.models`).
-
->>> from agents import make_agent
->>> from euchre_env.notation import parse_position
->>> from euchre_env.views import blank
->>> view = blank(parse_position("9CTCQCKC9S/JHAHKHQHTH/9H d1 0-0 -"), 0)
->>> found = respond(view, Model(make_agent("novice")))
->>> f"{found.best:+.3f} points, where the novice in this seat makes {found.own:+.3f}"
 """
 
 from dataclasses import dataclass
