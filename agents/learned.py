@@ -407,6 +407,13 @@ def _logits_all(
             logits[i, k] = work[row, k]
 
 
+def _in_a_row(policy: Policy) -> npt.NDArray[np.float32]:
+    """The numbers as the kernels read them: layer after layer, inputs x outputs, then the bias."""
+    return np.concatenate(
+        [part.ravel() for weight, bias in policy.layers for part in (weight.T, bias)]
+    )
+
+
 class LearnedAgent:
     """A saved policy at the table.
 
@@ -419,9 +426,7 @@ class LearnedAgent:
     def __init__(self, policy: Policy, name: str = "run", is_sampled: bool = False) -> None:
         """Make an agent of a policy that `load_policy` has checked."""
         self.policy, self.name, self.is_sampled = policy, name, is_sampled
-        self._weights = np.concatenate(
-            [part.ravel() for weight, bias in policy.layers for part in (weight.T, bias)]
-        )
+        self._weights = _in_a_row(policy)
         self._sizes = np.array(policy.sizes, dtype=np.int64)
         self._activation = ACTIVATIONS.index(policy.activation)
 
@@ -435,6 +440,18 @@ class LearnedAgent:
         """
         name = f"run:{Path(folder).resolve().name}" + (",sample" if is_sampled else "")
         return cls(load_policy(folder), name, is_sampled)
+
+    def refresh(self, policy: Policy) -> None:
+        """Play by other numbers from now on, staying the same agent to whoever plays it.
+
+        Raises:
+            ValueError: the network or the suits differ.
+        """
+        told = (policy.sizes, policy.activation, policy.suits)
+        if told != (self.policy.sizes, self.policy.activation, self.policy.suits):
+            raise ValueError(f"{self.name} has another network than the policy it is to play by")
+        self.policy = policy
+        self._weights[:] = _in_a_row(policy)
 
     def act(
         self,

@@ -24,7 +24,7 @@ from euchre_env.state import STATE_FIELDS
 from euchre_env.views import blank
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_API: Final = ("environments", "games", "notation", "agents", "evaluation")
+_API: Final = ("environments", "games", "notation", "agents", "evaluation", "training")
 PAGES: Final = (
     "README.md",
     "docs/environment.md",
@@ -172,6 +172,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "api_notation": lambda: _reference(_notation()),
     "api_agents": lambda: _reference(_modules("agents")),
     "api_evaluation": lambda: _reference(_modules("agents.evaluation")),
+    "api_training": lambda: _reference(_modules("agents.training")),
 }
 """``name -> its table as Markdown``."""
 

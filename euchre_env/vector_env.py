@@ -23,6 +23,7 @@ from euchre_env.env import (
     observation_space,
     refusal,
 )
+from euchre_env.observation import observe
 from euchre_env.opponents import Opponents
 from euchre_env.rendering import table_text
 from euchre_env.rules import Rules
@@ -242,6 +243,24 @@ class EuchreVectorEnv(
         if self.render_mode == "ansi":
             return tuple(table_text(views[row]) for row in range(self.num_envs))
         return tuple(show(views[row]).to_rgb() for row in range(self.num_envs))
+
+    def other_observations(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
+        """What the seats that the learner does not sit on know, suits named as in its own.
+
+        For a critic that may see more than the player whose acts it judges, while it learns: with
+        both observations no card in play is hidden. No agent is ever shown this.
+
+        Args:
+            out: uint8, shape (n, OBSERVATION_SIZE), to write into.
+
+        Returns:
+            uint8, shape (n, OBSERVATION_SIZE).
+        """
+        tables = self._tables
+        if not tables.is_begun.all():
+            raise ResetNeeded("call reset() first: no episode is under way")
+        seats = 1 - tables.columns["seat"].astype(np.int64)
+        return observe(tables.states, seats, relative=tables.settings.is_relative, out=out)
 
     def get_state(self) -> dict[str, Any]:
         """All of the environment that changes, for `set_state`: the games, their random streams."""

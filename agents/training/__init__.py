@@ -1,0 +1,1 @@
+"""Training: the network, the algorithm, and whom the learner meets."""
