@@ -42,10 +42,10 @@ from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, EPISODE_RETURN_MEAN
 from torch import nn
 
-from agents.learned import Policy, fold_scale, save_policy
+from agents.policies import Policy, fold_scale, save_policy
+from agents.training.network import observation_scale
 from euchre_env import EuchreVectorEnv
 from euchre_env.rules import Rules
-from train import observation_scale
 
 ACTION_MASK: Final = "action_mask"
 _NEVER: Final = -1e9
@@ -365,7 +365,7 @@ def _down_to_0(start: float, steps: int) -> list[list[float]]:
 
 
 def to_policy(module: EuchreModule, rules: Rules, training: dict[str, Any]) -> Policy:
-    """The network as plain numbers, for `agents.learned`."""
+    """The network as plain numbers, for a policy folder."""
     scale = np.asarray(module.model_config["scale"], dtype=np.float32)
 
     def numbers(*parts: nn.Module) -> tuple[tuple[Floats, Floats], ...]:

@@ -10,7 +10,7 @@ import plain_docstrings
 import print_tables
 import pytest
 
-from agents.learned import Policy, save_policy
+from agents.policies import Policy, save_policy
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
 from euchre_env.rules import OPTION_VALUES, Rules

@@ -439,7 +439,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("agents.learned.os.replace", fail)
+    monkeypatch.setattr("agents.policies.os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.evaluation.matches import MatchResult
-from agents.learned import write_atomically
+from agents.policies import write_atomically
 from euchre_env.recording import RecordWriter
 from euchre_env.state import States
 

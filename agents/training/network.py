@@ -18,7 +18,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import nn
 
-from agents.learned import Policy, fold_scale
+from agents.policies import Policy, fold_scale
 from agents.training.open_critic import HIDDEN_PLACES
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.cards import CARD_NAMES, NUM_CARDS

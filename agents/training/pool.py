@@ -20,7 +20,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.learned import LearnedAgent, Policy
+from agents.learned import LearnedAgent
+from agents.policies import Policy
 
 _MEMORY_DEALS: Final = 4000.0
 """Deals after which a result counts half as much as a new one."""
