@@ -24,10 +24,10 @@ import numpy.typing as npt
 from agents.models import MAX_BATCH, Model
 from agents.replay import cards_left, pose
 from euchre_env.actions import HIDDEN_DISCARD, NUM_ACTIONS, Phase
-from euchre_env.cards import HAND_SIZE
+from euchre_env.cards import HAND_SIZE, NUM_SUITS
 from euchre_env.engine import apply, legal_actions
 from euchre_env.kernel import copy_row, int64, kernel, lowest, popcount
-from euchre_env.rules import BEATS
+from euchre_env.rules import BEATS, SUIT_CARDS
 from euchre_env.scoring import settle
 from euchre_env.state import NO_CARD, NOBODY, STATE_DTYPE, States, UpcardPlace
 from euchre_env.tricks import is_decided, playable
@@ -171,8 +171,15 @@ def _go_on(row: np.record, action: int, own: int) -> None:
 
 @kernel
 def _alive(row: np.record, alternatives: int, own: int) -> int:
-    """The cards that may still be the one laid away: those not played."""
-    return alternatives & row.hands[own]
+    """The cards that may still be the one laid away: not played, and then no suit was revoked."""
+    hand, away = row.hands[own], int64(0)
+    for suit in range(NUM_SUITS):
+        if row.voids[own] >> suit & 1:
+            away |= hand & SUIT_CARDS[row.trump & 3, suit]
+    alive = alternatives & hand
+    if away == 0:
+        return alive
+    return alive & away if away & (away - 1) == 0 else int64(0)
 
 
 @kernel
