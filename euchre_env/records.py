@@ -18,7 +18,6 @@ them, and `RecordError` tells the line and the column of what does not fit.
 (('novice', 'random'), '*', True)
 """
 
-import datetime
 import functools
 import os
 import re
@@ -33,21 +32,20 @@ from euchre_env.actions import ACTION_NAMES, NO_ACTION
 from euchre_env.cards import CARD_NAMES, HAND_SIZE, card_number
 from euchre_env.dealing import lay_out
 from euchre_env.history import NO_FAULT, discard_places, do_again, next_dealers
-from euchre_env.notation import check_scores, do_act, read_deal, read_options
+from euchre_env.notation import check_scores, do_act, read_deal
+from euchre_env.record_text import Header, Line, RecordError, Section, bare, read_header, sections
 from euchre_env.recording import (
     DEAL_OVER,
     GAME_OVER,
-    KINDS,
     RESULT,
     UNFINISHED,
-    Kind,
     Record,
     RecordWriter,
     format_record,
     write_records,
 )
 from euchre_env.rules import Rules
-from euchre_env.state import MAX_ACTIONS, NOBODY, States, new_states
+from euchre_env.state import MAX_ACTIONS, States, new_states
 
 __all__ = [
     "Record",
@@ -60,167 +58,6 @@ __all__ = [
 ]
 
 
-class RecordError(ValueError):
-    """A text is no record; says where, in the game's words.
-
-    Attributes:
-        line: the line, counted from 1.
-        column: the column, counted from 1.
-        problem: what is wrong there, without the place.
-    """
-
-    def __init__(self, problem: str, line: int, column: int = 1, text: str = "", source: str = ""):
-        where = f"{source or 'record'}, line {line}, column {column}"
-        shown = f"\n  {text}\n  {' ' * (column - 1)}^" if text else ""
-        super().__init__(f"{where}: {problem}{shown}")
-        self.problem, self.line, self.column = problem, line, column
-
-
-class _Line(NamedTuple):
-    """A line of a text and where it stands."""
-
-    number: int
-    text: str
-
-
-class _Section(NamedTuple):
-    """The lines of one record."""
-
-    tags: dict[str, tuple[str, _Line]]
-    deals: list[_Line]
-    result: _Line
-    source: str
-
-    def error(self, problem: str, line: _Line, column: int = 1) -> RecordError:
-        return RecordError(problem, line.number, column, line.text, self.source)
-
-
-_TAG: Final = re.compile(r'\[([a-z][a-z0-9_]*) "((?:[^"\\]|\\["\\])*)"\]')
-_ESCAPED: Final = re.compile(r"\\(.)")
-
-
-def _sections(lines: Iterable[str], source: str) -> Iterator[_Section]:
-    """Cut a text into records; each ends with its result."""
-    tags: dict[str, tuple[str, _Line]] = {}
-    deals: list[_Line] = []
-    line = _Line(1, "")
-    for number, text in enumerate(lines, start=1):
-        line = _Line(number, text.rstrip("\n"))
-        if not line.text:
-            continue
-        if line.text.startswith(RESULT):
-            if not tags:
-                raise RecordError("a result of no record", number, 1, line.text, source)
-            yield _Section(tags, deals, line, source)
-            tags, deals = {}, []
-        elif line.text.startswith("["):
-            if deals:
-                raise RecordError(
-                    "the record before it lacks its result line", number, 1, line.text, source
-                )
-            _read_tag(line, tags, source)
-        elif not tags:
-            raise RecordError(
-                'a record begins with its header: [game "1"], or [deals "1"]',
-                number, 1, line.text, source,
-            )  # fmt: skip
-        else:
-            deals.append(line)
-    if tags:
-        raise RecordError(
-            "the text ends before the result of its last record",
-            line.number, len(line.text) + 1, line.text, source,
-        )  # fmt: skip
-
-
-def _read_tag(line: _Line, tags: dict[str, tuple[str, _Line]], source: str) -> None:
-    match = _TAG.fullmatch(line.text)
-    if match is None:
-        problem = 'a header line reads [name "text"], with \\" and \\\\ inside the text'
-        raise RecordError(problem, line.number, 1, line.text, source)
-    name, value = match[1], _ESCAPED.sub(r"\1", match[2])
-    if not tags and name not in KINDS:
-        raise RecordError(
-            f'a header begins with [game "1"] or [deals "1"], not with {name}',
-            line.number, 2, line.text, source,
-        )  # fmt: skip
-    if name in tags or (tags and name in KINDS):
-        raise RecordError(
-            f"{name} stands twice in the header, or a result line is missing above",
-            line.number, 2, line.text, source,
-        )  # fmt: skip
-    if not value.isprintable():
-        raise RecordError(
-            "the text of a header line is printable", line.number, 1, line.text, source
-        )
-    tags[name] = (value, line)
-
-
-@functools.lru_cache(64)
-def _rules_from(text: str) -> Rules:
-    rules, seat = read_options(text.split(), text)
-    if seat != NOBODY:
-        raise ValueError(f"{text!r}: a record is of no one seat")
-    return rules
-
-
-@functools.lru_cache(64)
-def _template(rules: Rules) -> States:
-    states = new_states(1, rules)
-    states.flags.writeable = False
-    return states
-
-
-class _Header(NamedTuple):
-    kind: Kind
-    name: str
-    players: tuple[str, str]
-    rules: Rules
-    seed: int | None
-    date: str | None
-    tags: dict[str, str]
-
-
-def _read_header(section: _Section) -> _Header:
-    tags = dict(section.tags)
-    kind: Kind = next(kind for kind in KINDS if kind in tags)
-    name, first = tags.pop(kind)
-    for wanted in ("seat0", "seat1", "rules"):
-        if wanted not in tags:
-            raise section.error(f'the header lacks its line [{wanted} "..."]', first)
-    players = (tags.pop("seat0")[0], tags.pop("seat1")[0])
-    text, line = tags.pop("rules")
-    try:
-        rules = _rules_from(text)
-    except ValueError as problem:
-        raise section.error(_bare(problem, text), line, len('[rules "') + 1) from None
-    seed: int | None = None
-    if "seed" in tags:
-        text, line = tags.pop("seed")
-        if not re.fullmatch("0|[1-9][0-9]*", text):
-            raise section.error(f"a seed is a whole number, not {text!r}", line, len('[seed "') + 1)
-        seed = int(text)
-    date = None
-    if "date" in tags:
-        date, line = tags.pop("date")
-        if not _is_date(date):
-            raise section.error(f"a date reads YYYY-MM-DD, not {date!r}", line, len('[date "') + 1)
-    rest = {name: value for name, (value, _) in tags.items()}
-    return _Header(kind, name, players, rules, seed, date, rest)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return datetime.date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-def _bare(problem: ValueError, text: str) -> str:
-    """The sentence of an error of ``notation``, without the text that it quotes first."""
-    return str(problem).removeprefix(f"{text!r}: ")
-
-
 _CARDS: Final = {name: 1 << number for number, name in enumerate(CARD_NAMES)}
 _UPCARDS: Final = {name: number for number, name in enumerate(CARD_NAMES)}
 _ACTS: Final = {
@@ -231,6 +68,13 @@ _ACTS: Final = {
 """``name -> (act, whether it says that the card is laid away)``."""
 _PAIR: Final = re.compile("(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})")
 _DEALERS: Final = {"d0": 0, "d1": 1}
+
+
+@functools.lru_cache(64)
+def _template(rules: Rules) -> States:
+    states = new_states(1, rules)
+    states.flags.writeable = False
+    return states
 
 
 @functools.lru_cache(1 << 16)
@@ -266,7 +110,7 @@ class _Read(NamedTuple):
     """-1 where the deal is not over."""
 
 
-def _read_lines(lines: list[_Line]) -> _Read | int:
+def _read_lines(lines: list[Line]) -> _Read | int:
     """Deal lines as numbers; or the place of the first line that cannot be read."""
     num = len(lines)
     acts = np.full((num, MAX_ACTIONS), NO_ACTION, dtype=np.int8)
@@ -294,7 +138,7 @@ def _read_lines(lines: list[_Line]) -> _Read | int:
     return _Read(hands, upcards, dealers, before, acts, is_discard, scored)
 
 
-def _played(section: _Section, header: _Header) -> States:
+def _played(section: Section, header: Header) -> States:
     """The deals of a record, played again; strict."""
     num = len(section.deals)
     if not num:
@@ -341,7 +185,7 @@ def _follows(deals: States, next_deals: States) -> npt.NDArray[np.bool_]:
 # --- what is wrong, and where -------------------------------------------------------------------
 
 
-def _fault(section: _Section, header: _Header, row: int) -> RecordError:
+def _fault(section: Section, header: Header, row: int) -> RecordError:
     """The error for the first deal line that does not fit, found word by word."""
     line = section.deals[row]
     before: States | None = None
@@ -358,7 +202,7 @@ class _MisfitError(Exception):
     """What is wrong in a line, and at which column."""
 
     def __init__(self, problem: ValueError | str, column: int, text: str = "") -> None:
-        self.problem = _bare(problem, text) if isinstance(problem, ValueError) else problem
+        self.problem = bare(problem, text) if isinstance(problem, ValueError) else problem
         self.column = column
 
 
@@ -489,8 +333,8 @@ def parse_records(text: str) -> list[Record]:
 
 def _read(lines: Iterable[str], source: str) -> Iterator[Record]:
     try:
-        for section in _sections(lines, source):
-            header = _read_header(section)
+        for section in sections(lines, source):
+            header = read_header(section)
             record = Record(
                 header.kind, header.players, _played(section, header), header.name,
                 header.seed, header.date, header.tags,
