@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from agents.evaluation.backends import Backend, Crew, LostWorkersError
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
 from agents.evaluation.exploitability import exploitability
+from agents.evaluation.exploitability_report import file_name, write_exploitability_report
 from agents.evaluation.exploitability_tables import leaks_table, stages_table, summary_table
 from agents.evaluation.files import KeptDeals, check_target, write_csv, write_json
 from agents.evaluation.gate import (
@@ -100,7 +100,8 @@ class Args:
     csv: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write a line for each match to this file"""
     report: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """write report.html, its pictures and its numbers there: ratings, table, differences, bids"""
+    """write report.html, its pictures and its numbers there: ratings, table, differences, bids;
+    for --exploitability a page an agent, its worst decisions drawn"""
     record: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write every deal of the pairs to this file, as text that can be replayed"""
     baseline: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -339,6 +340,8 @@ def measure_exploitability(args: Args, console: Console) -> int:
     if not has_many:
         check_target("--json", args.json)
     check_target("--progress", args.progress)
+    if args.report is not None:
+        check_report_folder(args.report)
     rules = parse_rules(args.rules)
     for name in args.agents:
         make_agent(name)
@@ -359,18 +362,15 @@ def measure_exploitability(args: Args, console: Console) -> int:
             )
         results.append(found)
         if args.json is not None:
-            path = args.json / f"exploitability-{_file_name(found.agent)}.json"
+            path = args.json / f"exploitability-{file_name(found.agent)}.json"
             write_json(path if has_many else args.json, found.to_json())
         console.print(stages_table(found), "", leaks_table(found), "")
+        if args.report is not None:
+            console.print(f"report: {write_exploitability_report(found, args.report)}", "")
         if found.partial:
             break
     console.print(summary_table(results))
     return 130 if results[-1].partial else 0
-
-
-def _file_name(agent: str) -> str:
-    """An agent's name without what a file's name cannot have."""
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", agent)
 
 
 def _command(args: Args) -> str:
