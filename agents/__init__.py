@@ -17,6 +17,7 @@ AGENTS: Final = {
     "expert": "agents.expert:expert_agent",
     "search": "agents.search:search_agent",
     "bidder": "agents.bidder:bidder_agent",
+    "belief": "agents.belief_search:belief_agent",
     "best_response": "agents.best_response:best_response_agent",
     "run": "agents.learned:load_agent",
 }

@@ -110,6 +110,43 @@ def settings_at(address: int) -> np.record:
 
 
 @kernel
+def card_values(
+    view: np.record,
+    cards: int,
+    stream: np.uint64,
+    settings: np.record,
+    totals: npt.NDArray[np.float64],
+) -> float:
+    """Sum up what each card is worth over worlds that fit, all of them or drawn.
+
+    Args:
+        view: to play, or to lay away.
+        cards: the legal ones, a mask that is not 0.
+        stream: key of the random stream.
+        settings: a record of dtype `SETTINGS_DTYPE`.
+        totals: float64, shape (6,) or more, written as ``pimc.value_cards`` does.
+
+    Returns:
+        The weights of the worlds, summed: totals over it are points.
+    """
+    num, trump = count_hands(view), view.trump & 3
+    has_all = settings.worlds == 0 or num <= settings.worlds
+    if not has_all:
+        num = settings.worlds
+    hands = np.empty(num, dtype=np.int64)
+    numbers = np.empty(num + NUM_GAINS, dtype=np.float64)
+    weights, gains = numbers[:num], numbers[num:]
+    if has_all:
+        all_hands(view, trump, hands, weights)
+    else:
+        draw_hands(view, trump, stream, hands)
+        weights[:] = 1.0
+    write_gains(view, settings.trick_weight, gains)
+    value_cards(view, cards, open_hands_at(settings.table_address), hands, weights, gains, totals)
+    return float(weights.sum())
+
+
+@kernel
 def search_card(view: np.record, cards: int, stream: np.uint64, settings: np.record) -> int:
     """The card to play or lay away, one of ``cards``.
 
@@ -121,25 +158,9 @@ def search_card(view: np.record, cards: int, stream: np.uint64, settings: np.rec
     """
     if cards & (cards - 1) == 0:
         return lowest(cards)
-    num, trump = count_hands(view), view.trump & 3
-    has_all = settings.worlds == 0 or num <= settings.worlds
-    if not has_all:
-        num = settings.worlds
-    hands = np.empty(num, dtype=np.int64)
-    numbers = np.empty(num + NUM_GAINS + MAX_CHOICES, dtype=np.float64)
-    weights, gains, totals = (
-        numbers[:num],
-        numbers[num : num + NUM_GAINS],
-        numbers[num + NUM_GAINS :],
-    )
-    if has_all:
-        all_hands(view, trump, hands, weights)
-    else:
-        draw_hands(view, trump, stream, hands)
-        weights[:] = 1.0
-    write_gains(view, settings.trick_weight, gains)
-    value_cards(view, cards, open_hands_at(settings.table_address), hands, weights, gains, totals)
-    return best_card(trump, cards, totals)
+    totals = np.empty(MAX_CHOICES, dtype=np.float64)
+    card_values(view, cards, stream, settings, totals)
+    return best_card(view.trump & 3, cards, totals)
 
 
 @kernel

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from agents import AGENTS, Agent, CompiledAgent, make_agent, streams
+from agents.belief_search import BeliefAgent
 from agents.bidder import BidderAgent
 from agents.expert import ExpertAgent
 from agents.scripted import NoviceAgent, RandomAgent
@@ -32,7 +33,7 @@ from euchre_env.views import blank
 
 ROOT = Path(__file__).parents[1]
 SCRIPTED = [RandomAgent(), NoviceAgent(), ExpertAgent()]
-COMPARED = [*SCRIPTED, SearchAgent(), BidderAgent()] if IS_COMPILED else SCRIPTED
+COMPARED = [*SCRIPTED, SearchAgent(), BidderAgent(), BeliefAgent()] if IS_COMPILED else SCRIPTED
 """Without a compiler the search agent's table alone takes minutes."""
 GAMES_A_RULE_SET = 8
 LISTED = ", ".join(sorted(AGENTS))
