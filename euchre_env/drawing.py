@@ -5,7 +5,7 @@ notebook, saves itself and gives its pixels; `sheet` puts several on one page.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ class Drawing:
         width: its own width, the pixels of `to_png` and `to_rgb` unless asked otherwise.
     """
 
-    svg: str
+    svg: str = field(repr=False)
     width: int = TABLE_WIDTH
 
     def _repr_svg_(self) -> str:

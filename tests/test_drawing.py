@@ -259,6 +259,7 @@ def drawing() -> Drawing:
 
 def test_a_drawing_displays_and_saves_itself(drawing: Drawing, tmp_path) -> None:
     assert drawing._repr_svg_() == drawing.svg
+    assert repr(drawing) == "Drawing(width=640)", "a page of SVG at every prompt"
     assert drawing.save(tmp_path / "table.svg").read_text("utf-8") == drawing.svg
     assert drawing.save(str(tmp_path / "table.png")).read_bytes() == drawing.to_png()
     with pytest.raises(ValueError, match=r"table\.gif"):

@@ -13,7 +13,7 @@ pytest.importorskip("sb3_contrib", reason="extra [train] is what the second note
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-LARGEST = 400_000
+LARGEST = 250_000
 """Bytes of a notebook with its pictures."""
 
 
@@ -50,6 +50,12 @@ def test_it_reads_well_unrun(path):
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert kinds & {"image/png", "image/svg+xml"}, "no picture"
     assert not [output for output in outputs if output["output_type"] == "error"]
+    texts = [
+        "".join(output.get("text", output.get("data", {}).get("text/plain", "")))
+        for output in outputs
+    ]
+    assert not [text for text in texts if "\x1b" in text], "colours of a terminal"
+    assert max(map(len, texts)) < 3_000, "a text that nobody reads"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
