@@ -4,10 +4,15 @@
 'novice'
 """
 
+import importlib.machinery
+import importlib.util
+import os
 from typing import Final
 
 from agents.base import Agent, CompiledAgent, ProbabilisticAgent, streams
-from euchre_env.registry import resolve_agent
+from agents.guest_process import PLACE
+from agents.guests import TIME_LIMIT, Guest
+from euchre_env.registry import agent_names, resolve_agent
 
 __all__ = ["AGENTS", "Agent", "CompiledAgent", "ProbabilisticAgent", "make_agent", "streams"]
 
@@ -24,18 +29,39 @@ AGENTS: Final = {
 """The one list of names: ``name -> "module:factory"``; the package registers just these."""
 
 
-def make_agent(name: str | Agent) -> Agent:
+def make_agent(name: str | Agent, *, time_limit: float = TIME_LIMIT) -> Agent:
     """The agent of a name, like ``"novice"`` or ``"runs/2026-11-30-first"``.
 
     Args:
-        name: a name of `AGENTS` or one that another installed package has registered, with
-            ``:argument`` behind it where the agent takes one; a run folder; or an agent, which
-            is returned as it is.
+        name: a name of `AGENTS`, with ``:argument`` behind it where the agent takes one; a run
+            folder; an agent from outside, ``"my_package.agents:Careful"``,
+            ``"my_agent.py:Careful"`` or a name that another installed package has registered,
+            which gets a process of its own (`agents.guests`); or an agent, which is returned as
+            it is.
+        time_limit: seconds that an agent from outside may take for a batch.
 
     Raises:
         ValueError: no such name, or its argument is refused.
         TypeError: neither a name nor an agent.
+        ImportError: an agent from outside cannot be made; the message says why.
         OSError: a run folder cannot be read.
     """
+    if isinstance(name, str) and _is_from_outside(name):
+        return Guest(name, time_limit)
     agent: Agent = resolve_agent(name, also=AGENTS)
     return agent
+
+
+def _is_from_outside(name: str) -> bool:
+    """Whether a name means an agent that is not this package's own."""
+    first = name.partition(":")[0]
+    if first in agent_names(AGENTS):
+        return first not in AGENTS
+    found = PLACE.fullmatch(name)
+    # a name misspelt, "novise:3", is told as such, and not as a module that is missing
+    return found is not None and (found["where"] != first or "." in first or _is_module(first))
+
+
+def _is_module(name: str) -> bool:
+    in_this_folder = importlib.machinery.PathFinder.find_spec(name, [os.getcwd()])
+    return in_this_folder is not None or importlib.util.find_spec(name) is not None

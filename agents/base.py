@@ -21,6 +21,10 @@ from euchre_env.kernel import IS_COMPILED, kernel, policy_address
 from euchre_env.state import NOBODY, STATE_DTYPE, States
 
 
+class AgentError(RuntimeError):
+    """An agent's answer cannot be used; the message names the agent and the position."""
+
+
 @runtime_checkable
 class Agent(Protocol):
     """Whoever can say what to do: a name and `act`; nothing needs to be inherited."""

@@ -5,6 +5,7 @@
 True
 """
 
+from agents.base import AgentError
 from agents.evaluation.counts import AgentRates, RoleRates
 from agents.evaluation.deals import Deals, agent_keys, deal_words
 from agents.evaluation.intervals import (
@@ -14,7 +15,6 @@ from agents.evaluation.intervals import (
     share_interval,
 )
 from agents.evaluation.matches import MatchResult, match
-from agents.evaluation.play import AgentError
 from agents.evaluation.rules_text import parse_rules, rules_text
 from agents.evaluation.standings import round_robin, summarise
 from agents.evaluation.tables import rates_table, result_table

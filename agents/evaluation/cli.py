@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 from agents import make_agent
-from agents.base import Agent
+from agents.base import Agent, AgentError
 from agents.evaluation.backends import Backend, Crew, LostWorkersError
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.evaluation.deals import Deals
@@ -36,7 +36,7 @@ from agents.evaluation.gate import (
     save_baseline,
 )
 from agents.evaluation.matches import MatchResult, match
-from agents.evaluation.play import AgentError, agent_name
+from agents.evaluation.play import agent_name
 from agents.evaluation.ratings import need
 from agents.evaluation.report import check_report_folder, write_report
 from agents.evaluation.rules_text import parse_rules, rules_text
@@ -44,6 +44,7 @@ from agents.evaluation.standings import summarise
 from agents.evaluation.tables import controls_table, gate_table, rates_table, result_table
 from agents.evaluation.tournament_tables import tournament_tables
 from agents.evaluation.tournaments import headline
+from agents.guests import TIME_LIMIT
 from euchre_env.rules import Rules
 
 PROGRAM: Final = "evaluate.py"
@@ -67,7 +68,8 @@ class Args:
     agents: Annotated[
         tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="AGENT ...")
     ] = ()
-    """two or more: names (random, novice, ...) or folders that train.py has written"""
+    """two or more: names (random, novice, ...), folders that train.py has written, or agents of
+    your own: my_package.agents:Careful, my_agent.py:Careful"""
     pairs: int = 10_000
     """mirrored pairs of deals; fix the number before you look at results"""
     games: int = 1_000
@@ -95,6 +97,9 @@ class Args:
     """processes; all cores when left out"""
     address: str | None = None
     """of a running ray or dask cluster; one is started on this machine when left out"""
+    time_limit: float = TIME_LIMIT
+    """seconds that an agent from outside may take for a batch of at most 1,024 views; late, or its
+    process dead, it loses the match"""
     json: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """write every number to this file"""
     csv: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -165,6 +170,7 @@ def _play(args: Args, players: Sequence[Agent], rules: Rules, console: Console) 
         "rules": rules,
         "batch": args.batch,
         "crew": crew,
+        "time_limit": args.time_limit,
     }
     results: list[MatchResult] = []
     controls: list[Control] = []
@@ -218,7 +224,7 @@ def run(args: Args, console: Console) -> Outcome:
             raise ValueError("--sequential is for two agents: a tournament has its pairs fixed")
         need("scipy", "statsmodels")
     rules = parse_rules(args.rules)
-    players = [make_agent(name) for name in args.agents]
+    players = [make_agent(name, time_limit=args.time_limit) for name in args.agents]
     for option, path in (
         ("--json", args.json),
         ("--csv", args.csv),

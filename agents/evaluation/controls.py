@@ -17,6 +17,7 @@ from agents.evaluation.deals import HASHED_DEALS, LIST_HASHES, Deals, deals_hash
 from agents.evaluation.intervals import Z_95, Estimate
 from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import agent_name
+from agents.guests import TIME_LIMIT
 from euchre_env.rules import Rules
 
 SELF_PAIRS: Final = 200
@@ -52,6 +53,7 @@ def run_controls(
     rules: Rules,
     batch: int = 4_096,
     crew: Crew = SERIAL,
+    time_limit: float = TIME_LIMIT,
 ) -> Iterator[Control]:
     """Play and check the controls that belong to some matches.
 
@@ -65,6 +67,7 @@ def run_controls(
         rules: as in the matches.
         batch: as in the matches.
         crew: as in the matches.
+        time_limit: as in the matches.
     """
     yield _list_control(deals)
     salted = match(
@@ -81,6 +84,7 @@ def run_controls(
             rules=rules,
             batch=batch,
             crew=crew,
+            time_limit=time_limit,
         )
         yield _self_control(own)
     for result in results:

@@ -46,7 +46,8 @@ class AgentRates:
     as_nondealer: RoleRates
 
 
-_ORDERED, _ACCEPTED, _NAMED_FIRST, _NAMED_SECOND, _NAMED_BLIND, THROWN_IN = range(6)
+_ORDERED, _ACCEPTED, _NAMED_FIRST, _NAMED_SECOND, _NAMED_BLIND, THROWN_IN, FORFEITED = range(7)
+_NUM_CALLS: Final = 7
 COUNT, _MADE, _MARCH, _EUCHRED = range(4)
 
 
@@ -69,7 +70,7 @@ def calls_of(states: States) -> npt.NDArray[np.int8]:
     return calls.astype(np.int8)
 
 
-_BY_DEALER: Final = np.isin(np.arange(6), (_ACCEPTED, _NAMED_SECOND, _NAMED_BLIND))
+_BY_DEALER: Final = np.isin(np.arange(_NUM_CALLS), (_ACCEPTED, _NAMED_SECOND, _NAMED_BLIND))
 """``[call] -> whether the dealer is maker``; where nobody is, it does not matter."""
 
 
@@ -81,16 +82,16 @@ def count_calls(
     """Count how trump was made in deals, and what came of it.
 
     Args:
-        calls: from `calls_of`, any shape.
+        calls: from `calls_of`, or `FORFEITED`, any shape.
         is_dealer: whether the first agent dealt.
         differences: the first agent's points minus the second's.
 
     Returns:
-        ``[is the first agent dealer, call, count | made | march | euchred]``, shape (2, 6, 4).
+        ``[is the first agent dealer, call, count | made | march | euchred]``, shape (2, 7, 4).
     """
     is_maker = is_dealer == _BY_DEALER[calls]
     points = np.where(is_maker, differences, -differences)
-    counts = np.zeros((2, 6, 4), dtype=np.int64)
+    counts = np.zeros((2, _NUM_CALLS, 4), dtype=np.int64)
     where = (is_dealer.astype(np.int64), calls)
     np.add.at(counts[:, :, COUNT], where, 1)
     np.add.at(counts[:, :, _MADE], where, points > 0)
@@ -105,8 +106,8 @@ def share(part: float, whole: float) -> float:
 
 
 def dealer_rates(counts: npt.NDArray[np.int64]) -> RoleRates:
-    """Rates of the dealer, from counts of shape (6, 4)."""
-    num = counts[:, COUNT]
+    """Rates of the dealer, from counts of shape (7, 4), in the deals that were played out."""
+    num = counts[:FORFEITED, COUNT]
     made = counts[[_ACCEPTED, _NAMED_SECOND, _NAMED_BLIND]].sum(axis=0)
     could_accept = num.sum() - num[_NAMED_BLIND] - num[_ORDERED]
     could_name = num[_NAMED_SECOND] + num[THROWN_IN]
@@ -121,8 +122,8 @@ def dealer_rates(counts: npt.NDArray[np.int64]) -> RoleRates:
 
 
 def nondealer_rates(counts: npt.NDArray[np.int64]) -> RoleRates:
-    """Rates of the nondealer, from counts of shape (6, 4)."""
-    num = counts[:, COUNT]
+    """Rates of the nondealer, from counts of shape (7, 4), in the deals that were played out."""
+    num = counts[:FORFEITED, COUNT]
     made = counts[[_ORDERED, _NAMED_FIRST]].sum(axis=0)
     could_name = num[_NAMED_FIRST] + num[_NAMED_SECOND] + num[THROWN_IN]
     return RoleRates(

@@ -37,17 +37,21 @@ from agents.evaluation.intervals import (
     share_interval,
 )
 from agents.evaluation.parts import (
+    FAULTS_TOLD,
     GAME_DTYPE,
     PAIR_DTYPE,
     Part,
     Plan,
+    highest_score,
     join,
     play_games,
     play_pairs,
     shares_of,
+    with_match_lost,
 )
-from agents.evaluation.play import agent_name, warm_up
+from agents.evaluation.play import FIRST_LOST, SECOND_LOST, agent_name, warm_up
 from agents.evaluation.sequential import SequentialTest, check_means, judge, looks
+from agents.guests import TIME_LIMIT
 from euchre_env.rules import Rules
 from euchre_env.state import NOBODY, States
 
@@ -108,6 +112,10 @@ class MatchResult:
     partial: bool
     """True where it was broken off: the result is that of the pairs and games it tells, the first
     of those asked for."""
+    forfeited: tuple[int, int]
+    """Deals of the pairs, and games, that each agent lost by a fault of its own: guests only."""
+    faults: tuple[str, ...]
+    """The first of these faults: who, at which position, what."""
     seconds: float = field(compare=False)
     """Time taken, agents included."""
     deals_per_second: float = field(compare=False)
@@ -150,6 +158,7 @@ def match(
     batch: int = 4_096,
     crew: Crew = SERIAL,
     salts: tuple[int, int] = (0, 0),
+    time_limit: float = TIME_LIMIT,
     progress: Callable[[int], None] | None = None,
     record: Callable[[int, States], None] | None = None,
 ) -> MatchResult:
@@ -171,6 +180,7 @@ def match(
         batch: most pairs played at once; changes no result.
         crew: who plays: this process, or others; changes no result.
         salts: mixed into the random numbers of each agent, see `play.play`.
+        time_limit: seconds that a guest given by name may take for a batch (`agents.guests`).
         progress: called with the number of pairs played since the last call.
         record: called with the first pair of a range, in order, and the deals played, shape
             (2, n): those with the first agent in seat 0, and the same with the seats swapped.
@@ -180,7 +190,8 @@ def match(
 
     Raises:
         ValueError: an unknown agent, or a number out of range.
-        AgentError: an agent's answer is no legal act.
+        ImportError: a guest cannot be made.
+        AgentError: an answer is no legal act, and its agent no guest.
         LostWorkersError: the crew's processes die again and again.
         KeyboardInterrupt: stopped before the first pair was played.
     """
@@ -190,12 +201,21 @@ def match(
     if rules is not None and not isinstance(rules, Rules):
         raise ValueError(f"rules={rules!r}: they are a Rules object (see parse_rules)")
     plan = Plan(
-        (agent_a, agent_b), seed, deals, rules or Rules(), salts, keep_states=record is not None
+        (agent_a, agent_b),
+        seed,
+        deals,
+        rules or Rules(),
+        salts,
+        keep_states=record is not None,
+        time_limit=time_limit,
     )
     if sequential is not None:
-        check_means(*sequential, _highest(plan.rules))
+        check_means(*sequential, highest_score(plan.rules))
     deals_hash(seed, deals, 1, plan.rules)  # a wrong seed or list is told before play
-    players = (make_agent(agent_a), make_agent(agent_b))
+    players = (
+        make_agent(agent_a, time_limit=time_limit),
+        make_agent(agent_b, time_limit=time_limit),
+    )
     vars(plan)["players"] = players
     warm_up(players)
     started = time.perf_counter()
@@ -203,11 +223,6 @@ def match(
     table.play(play_pairs, pairs, table.taker(pairs, sequential, record))
     table.play(play_games, games, table.take_games)
     return _summary(table, table.is_stopped, time.perf_counter() - started)
-
-
-def _highest(rules: Rules) -> int:
-    """The most points that a deal can score. R17."""
-    return 4 if rules.super_euchre else 2
 
 
 class _Table:
@@ -253,7 +268,7 @@ class _Table:
         record: Callable[[int, States], None] | None,
     ) -> Callable[[Part], bool]:
         """What takes a part with pairs, and tells whether there are enough now."""
-        highest = _highest(self.plan.rules)
+        highest = highest_score(self.plan.rules)
 
         def take(part: Part) -> bool:
             before = sum(known.num for known in self.pairs)
@@ -268,6 +283,8 @@ class _Table:
             if record is not None and part.states is not None:
                 record(before, part.states)
             self.pairs[-1] = dataclasses.replace(part, states=None)
+            if sequential is not None and part.out:
+                return True
             return self.test is not None and self.test.verdict != "undecided"
 
         return take
@@ -282,6 +299,12 @@ def _summary(table: _Table, is_partial: bool, seconds: float) -> MatchResult:
     """All that was played, in numbers."""
     plan = table.plan
     pairs, games = join(table.pairs, PAIR_DTYPE), join(table.games, GAME_DTYPE)
+    out = pairs.out | games.out
+    pairs, games = (
+        dataclasses.replace(part, rows=with_match_lost(part.rows, out, plan.rules))
+        for part in (pairs, games)
+    )
+    lost = np.concatenate([pairs.rows["lost"].ravel(), games.rows["lost"].ravel()])
     differences = pairs.rows["difference"].astype(np.float64)
     is_dealer = pairs.rows["is_dealer"]
     scores = differences.mean(axis=0)
@@ -313,7 +336,7 @@ def _summary(table: _Table, is_partial: bool, seconds: float) -> MatchResult:
         ),
         games=games.num,
         game_share=share_interval(shares_of(games.rows)) if games.num else None,
-        unfinished_games=int((games.rows["winner"] == NOBODY).sum()),
+        unfinished_games=int(((games.rows["winner"] == NOBODY) & (games.rows["lost"] == 0)).sum()),
         deals_per_game=share(games.rows["deals"].sum(), 2 * games.num),
         decisions=decisions,
         deals=plan.deals,
@@ -325,6 +348,9 @@ def _summary(table: _Table, is_partial: bool, seconds: float) -> MatchResult:
         },
         sequential=table.test,
         partial=is_partial,
+        forfeited=(int((lost & FIRST_LOST != 0).sum()), int((lost & SECOND_LOST != 0).sum())),
+        # who is out is so in every part
+        faults=tuple(dict.fromkeys(t for _, t in (*pairs.faults, *games.faults)))[:FAULTS_TOLD],
         seconds=seconds,
         deals_per_second=share(num_deals, seconds),
         decisions_per_second=share(decisions, pairs.seconds + games.seconds),

@@ -1,17 +1,21 @@
 """Mirrored play: every deal (or game) of a list twice, the seats swapped.
 
 Compiled agents play inside one kernel; any other agent is asked for all the rows that wait for
-it at once. Either way the acts, and so the results, are the same.
+it at once. Either way the acts, and so the results, are the same. A fault of an agent of our own
+is an error; a guest (`agents.guests`) loses by it: the deal or game at hand, or, when its process
+dies or is late, all of them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import Agent
+from agents.base import Agent, AgentError
 from agents.evaluation.deals import act_stream, dealt
+from agents.guests import Guest, GuestOutError
 from euchre_env.actions import NUM_ACTIONS, Phase, action_name
 from euchre_env.actions import action_list as acts_in
 from euchre_env.engine import (
@@ -31,9 +35,9 @@ from euchre_env.views import blank, blank_into
 _DEAL_OVER, _GAME_OVER = int(Phase.DEAL_OVER), int(Phase.GAME_OVER)
 _FINISHED, _BROKEN = -1, -2
 
-
-class AgentError(RuntimeError):
-    """An agent's answer cannot be used; the message names the agent and the position."""
+NOBODY_LOST, FIRST_LOST, SECOND_LOST = 0, 1, 2
+BOTH_LOST: Final = FIRST_LOST | SECOND_LOST
+"""Who lost a row by a fault of its own: as sets, so that both can."""
 
 
 @kernel
@@ -113,15 +117,20 @@ def _apply_rows(
 
 def _ask(
     agent: Agent, states: States, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]
-) -> None:
-    """Let an agent act in all the rows that wait for it."""
+) -> dict[int, str]:
+    """Let an agent act in all the rows that wait for it; what a guest did wrong, by row."""
     waiting = states[rows]
     masks = np.empty((len(rows), NUM_ACTIONS), dtype=np.int8)
     action_masks(waiting, masks)
     rng = np.empty(len(rows), dtype=np.uint64)
     _streams_of(states, rows, keys, rng)
-    answer = agent.act(blank(waiting, waiting["to_act"]), masks, rng)
-    actions = np.asarray(answer)
+    views = blank(waiting, waiting["to_act"])
+    if isinstance(agent, Guest):
+        answer = agent.answer(views, masks, rng)
+        good = answer.actions >= 0
+        _apply_rows(states, rows[good], answer.actions[good])
+        return {int(rows[k]): text for k, text in answer.faults.items()}
+    actions = np.asarray(agent.act(views, masks, rng))
     if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
         raise AgentError(
             f"agent {agent_name(agent)!r} answered {actions.dtype} of shape {actions.shape} for "
@@ -133,6 +142,7 @@ def _ask(
     if bad >= 0:
         raise _illegal(agent, waiting[bad : bad + 1], int(acts[bad]))
     _apply_rows(states, rows, acts)
+    return {}
 
 
 def _seen(states: States) -> str:
@@ -157,6 +167,13 @@ class Played:
     """Shape (2n,), each over."""
     acts: npt.NDArray[np.int64]
     """Acts that agents chose, shape (2n,)."""
+    lost: npt.NDArray[np.int8]
+    """Who lost by a fault of its own, shape (2n,): `NOBODY_LOST`, `FIRST_LOST` ... Such rows stand
+    where they were broken off."""
+    faults: dict[int, str]
+    """What was wrong, by row; in order."""
+    out: int = NOBODY_LOST
+    """Whose process died or was late: it lost every row, of this part and of the whole match."""
 
 
 def _fused(players: tuple[Agent, Agent]) -> Callable[..., int]:
@@ -212,7 +229,7 @@ def play(
             plays at random draws just what the other drew from that seat.
 
     Raises:
-        AgentError: an answer is no legal act.
+        AgentError: an answer is no legal act, and its agent no guest.
     """
     num = len(words)
     states = dealt(np.concatenate([words, words]), rules)
@@ -220,6 +237,8 @@ def play(
     keys_of = np.tile(keys, (2, 2)) ^ np.array(salts, dtype=np.uint64)[:, None]
     asked = np.zeros(2 * num, dtype=np.int64)
     acts = np.zeros(2 * num, dtype=np.int64)
+    lost = np.zeros(2 * num, dtype=np.int8)
+    faults: dict[int, str] = {}
     play_on = _fused(players)
     while True:
         bad = play_on(states, swaps, keys_of, max_deals, asked, acts)
@@ -230,11 +249,26 @@ def play(
             raise _illegal(agent, states[row : row + 1], bad)
         waiting = [np.flatnonzero(asked == number) for number in (0, 1)]
         if not any(map(len, waiting)):
-            return Played(states, acts)
+            return Played(states, acts, lost, dict(sorted(faults.items())))
         for number, (player, rows) in enumerate(zip(players, waiting, strict=True)):
-            if len(rows):
-                _ask(player, states, rows, keys_of[number])
-                acts[rows] += 1
+            if not len(rows):
+                continue
+            try:
+                wrong = _ask(player, states, rows, keys_of[number])
+            except GuestOutError as problem:
+                out = _outs(players, number)
+                told = {0: str(problem)}
+                return Played(states, acts, np.full(2 * num, out, dtype=np.int8), told, out)
+            acts[rows] += 1
+            for row, text in wrong.items():
+                asked[row], lost[row] = _FINISHED, FIRST_LOST << number
+                faults[row] = text
+
+
+def _outs(players: tuple[Agent, Agent], number: int) -> int:
+    """Who is out with one of the two: both, where it plays against itself."""
+    names = [agent_name(player) for player in players]
+    return BOTH_LOST if names[0] == names[1] else FIRST_LOST << number
 
 
 def agent_name(agent: Agent) -> str:

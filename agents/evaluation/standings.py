@@ -6,6 +6,7 @@
 
 import math
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -124,7 +125,17 @@ def summarise(
         mixture_is_unique=mixed.is_unique,
         mixture_earns=mixed.earns[order],
         protocol=_protocol(results, command),
+        forfeited=_forfeited([[labels[k] for k in meeting] for meeting in meetings], results),
+        faults=tuple(dict.fromkeys(text for result in results for text in result.faults)),
     )
+
+
+def _forfeited(meetings: Sequence[Sequence[str]], results: Sequence[MatchResult]) -> dict[str, int]:
+    """Deals and games that each agent lost by faults; who has none is left out."""
+    counts: Counter[str] = Counter()
+    for names, result in zip(meetings, results, strict=True):
+        counts.update(dict(zip(names, result.forfeited, strict=True)))
+    return {name: num for name, num in counts.items() if num}
 
 
 # --- summing up ---------------------------------------------------------------------------------

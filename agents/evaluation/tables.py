@@ -62,6 +62,11 @@ def _result_rows(result: MatchResult) -> Iterator[tuple[str, str]]:
             f"log ratio {test.llr:+.2f}, bounds {test.lower:+.2f} and {test.upper:+.2f}; "
             f"errors {test.alpha:g}, {test.beta:g}",
         )
+    for name, num in zip(result.agents, result.forfeited, strict=True):
+        if num:
+            yield "forfeited", f"{num:,} deals and games, by faults of {name}"
+    for place, fault in enumerate(result.faults):
+        yield "" if place else "  first faults", fault
     if result.game_share is not None:
         share = result.game_share
         note = f", {result.unfinished_games} unfinished" if result.unfinished_games else ""

@@ -19,6 +19,7 @@ def tournament_tables(tournament: Tournament) -> list[Table]:
         payoff_table(tournament),
         pairings_table(tournament),
         roles_table(tournament),
+        *([faults_table(tournament)] if tournament.faults else []),
     ]
 
 
@@ -97,6 +98,22 @@ def payoff_table(tournament: Tournament) -> Table:
     for row, name in enumerate(tournament.agents):
         line = [cells.get((row, column), "·") for column in range(len(tournament.agents))]
         table.add_row(escape(name), *line)
+    return table
+
+
+def faults_table(tournament: Tournament) -> Table:
+    """What guests did wrong, and how many deals and games it cost them."""
+    told = (f"{escape(name)} {num:,}" for name, num in tournament.forfeited.items())
+    table = Table(
+        title=f"faults; deals and games lost by them: {', '.join(told)}",
+        title_justify="left",
+        show_header=False,
+        box=SIMPLE_HEAD,
+        padding=0,
+    )
+    table.add_column(overflow="fold")
+    for fault in tournament.faults:
+        table.add_row(escape(fault))
     return table
 
 

@@ -155,6 +155,10 @@ class Tournament:
     mixture_earns: Floats
     """Points per deal of the mixture against each agent, shape (n,)."""
     protocol: Protocol
+    forfeited: dict[str, int] = field(default_factory=dict)
+    """Deals and games lost by faults, by agent; who has none is not in it. Guests only."""
+    faults: tuple[str, ...] = ()
+    """The first of these faults: who, at which position, what."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -171,6 +175,8 @@ class Tournament:
         plain = {
             "headline": headline(self),
             "protocol": asdict(self.protocol),
+            "forfeited": self.forfeited,
+            "faults": list(self.faults),
             "standings": [asdict(standing) for standing in self.standings],
             "pairings": pairings,
             "payoffs": self.payoffs.tolist(),
