@@ -7,6 +7,7 @@ In a Markdown file a table stands between ``<!-- table: NAME -->`` and ``<!-- en
 
 import ast
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 _API: Final = ("environments", "games", "notation", "agents", "evaluation", "training")
 PAGES: Final = (
     "README.md",
+    "docs/agents.md",
     "docs/environment.md",
     "docs/reading.md",
     *(f"docs/api/{name}.md" for name in _API),
@@ -112,6 +114,33 @@ def reading_table() -> str:
     return _table(("file", "what it is"), ((f"`{name}`", _first_words(name)) for name in names))
 
 
+def _agent_cells(
+    *,
+    agent: str,
+    below: str | None,
+    pairs: int,
+    mean: float | None,
+    low: float | None,
+    high: float | None,
+    decisions_per_second: float,
+    exploitability: tuple[float, float, float] | None,
+) -> tuple[str, ...]:
+    """A row of the table of agents; the arguments are a rung in ``results/agents.json``."""
+    strength = f"{mean:+.3f} [{low:+.3f}, {high:+.3f}] against {below}" if below else ""
+    leak = "not measured"
+    if exploitability is not None:
+        leak = "{:.3f} [{:.3f}, {:.3f}]".format(*exploitability)
+    speed = float(f"{decisions_per_second:.1g}")  # one figure: the machine is shared
+    return f"`{agent}`", strength, f"{pairs:,}" if pairs else "", leak, f"{speed:,.0f}"
+
+
+def agents_table() -> str:
+    """The agents on the ladder, from what ``benchmarks/agents_table.py`` has measured."""
+    rungs = json.loads((ROOT / "results" / "agents.json").read_text(encoding="utf-8"))
+    head = ("agent", "points a deal [95%]", "pairs", "exploitability [95%]", "decisions a second")
+    return _table(head, (_agent_cells(**rung) for rung in rungs))
+
+
 def _layers() -> list[list[str]]:
     """The order of the modules of ``euchre_env``, from the contract in ``pyproject.toml``."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -164,6 +193,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "actions": action_table,
     "options": option_table,
     "state": state_table,
+    "agents": agents_table,
     "reading": reading_table,
     "api_environments": lambda: _reference(
         ["euchre_env", *(f"euchre_env.{name}" for name in _ENVIRONMENTS)]
