@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import plain_docstrings
 import print_tables
 import pytest
 
+from agents import AGENTS
 from agents.policies import Policy, save_policy
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
@@ -144,3 +146,9 @@ def test_the_first_page_has_exactly_the_two_commands():
         "pip install -c constraints.txt -e '.[train]' && python train.py",
         "pip install -c constraints.txt -e '.[dev]' && pytest",
     ]
+
+
+def test_the_table_of_agents_has_every_agent_that_stands_alone() -> None:
+    rungs = json.loads((ROOT / "results" / "agents.json").read_text(encoding="utf-8"))
+    assert {rung["agent"] for rung in rungs} == set(AGENTS) - {"best_response", "run"}
+    assert [rung["below"] for rung in rungs[1:]] == [rung["agent"] for rung in rungs[:-1]]
