@@ -509,6 +509,7 @@ def test_a_single_pair_has_no_interval_but_a_result() -> None:
     result = match("novice", "random", pairs=1)
     assert math.isnan(result.sd)
     assert result.to_json()["low"] is None
+    assert str(result) == f"novice against random: {result.mean:+.3f} points per deal (95%, 1 pair)"
     assert result == replace(result, seconds=0.0)
     assert result.game_share is None
 

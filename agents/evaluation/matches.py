@@ -136,6 +136,15 @@ class MatchResult:
         assert isinstance(cleaned, dict)
         return cleaned
 
+    def __str__(self) -> str:
+        """The result in a line; all of it is in the attributes."""
+        interval = "" if math.isnan(self.low) else f" [{self.low:+.3f}, {self.high:+.3f}]"
+        share = self.game_share
+        games = "" if share is None else f", {share.mean:.1%} of {2 * self.games:,} games"
+        pairs = f"{self.pairs:,} pair{'s' * (self.pairs != 1)}"
+        points = f"{self.mean:+.3f}{interval} points per deal"
+        return f"{self.agents[0]} against {self.agents[1]}: {points} (95%, {pairs}){games}"
+
 
 def _without_nan(value: Any) -> Any:
     if isinstance(value, dict):
