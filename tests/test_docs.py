@@ -11,8 +11,9 @@ import plain_docstrings
 import print_tables
 import pytest
 
-from agents import AGENTS
+from agents import AGENTS, make_agent
 from agents.policies import Policy, save_policy
+from benchmarks import leaderboard
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
 from euchre_env.rules import OPTION_VALUES, Rules
@@ -132,6 +133,13 @@ def test_every_rule_number_that_the_code_cites_exists():
     cited = {int(n) for path in sources for n in re.findall(r"\bR(\d+)\b", path.read_text("utf-8"))}
     assert cited
     assert cited <= set(range(1, 23))
+
+
+def test_the_leaderboard_is_that_of_its_numbers():
+    text = leaderboard.PAGE.read_text(encoding="utf-8")
+    assert text == leaderboard.page(leaderboard.read()), "run: python benchmarks/leaderboard.py"
+    ranked = {standing["agent"] for standing in leaderboard.read()["standings"]}
+    assert ranked == {make_agent(name).name for name in leaderboard.shipped_agents()}
 
 
 def test_links_between_pages_lead_somewhere():
