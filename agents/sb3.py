@@ -195,6 +195,33 @@ class EuchreVecEnv(VecEnv):
         ):
             self.by_opponent[name] += np.bincount(opponents, weights, minlength=num)
 
+    def get_state(self) -> dict[str, Any]:
+        """All that changes, for `set_state`: that of ``env``, and the sums of episodes."""
+        sums = np.stack([self.by_opponent[name] for name in SUMS_DTYPE.names or ()], axis=1)
+        return {
+            **self.env.get_state(),
+            "sums": sums,
+            "returns": self._returns.copy(),
+            "lengths": self._lengths.copy(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go back to what `get_state` gave, of games with the same options and opponents.
+
+        Raises:
+            ValueError: it is of another number of games or opponents, or of other rules.
+        """
+        of_games, of_sums = (self.num_envs,), (len(self.by_opponent), len(SUMS_DTYPE.names or ()))
+        for name, shape in (("returns", of_games), ("lengths", of_games), ("sums", of_sums)):
+            if state[name].shape != shape:
+                raise ValueError(f"{name} has the shape {state[name].shape}, not {shape}")
+        self.env.set_state({name: state[name] for name in ("states", "tables")})
+        for k, name in enumerate(SUMS_DTYPE.names or ()):
+            self.by_opponent[name] = state["sums"][:, k]
+        self._returns[:] = state["returns"]
+        self._lengths[:] = state["lengths"]
+        self._masks[:] = self.env.action_masks()
+
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal acts of all games: bool, shape (n, 42), valid until the next step."""
         return self._masks

@@ -123,6 +123,19 @@ class EuchreVectorEnv(
         """Whom the learner plays, in the order of ``infos["opponent"]``; None in self-play."""
         return self._tables.opponents
 
+    @property
+    def asked_seconds(self) -> npt.NDArray[np.float64]:
+        """How long each opponent took to answer since it sits here; 0 for compiled ones.
+
+        float64, shape (opponents,): since the environment was made, or ``set_opponents``.
+        """
+        return self._tables.asked_seconds.copy()
+
+    @property
+    def asked_views(self) -> npt.NDArray[np.int64]:
+        """How many views each opponent has answered in that time: int64, shape (opponents,)."""
+        return self._tables.asked_views.copy()
+
     def set_opponents(self, opponent: Any) -> None:
         """Play against others from now on.
 

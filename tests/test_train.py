@@ -1,12 +1,14 @@
 """Training writes what it says, and the saved policy plays what was learnt."""
 
 import csv
+import importlib.machinery
 import io
 import json
 import re
 import signal
 import subprocess
 import sys
+import types
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,40 +19,60 @@ import tyro
 from rich.console import Console
 
 import train
-from agents.learned import (
-    LearnedAgent,
-    Policy,
-    load_agent,
-    load_policy,
-    save_policy,
-    write_atomically,
-)
+from agents.learned import LearnedAgent, load_agent
+from agents.policies import Policy, load_policy, save_policy, write_atomically
 from agents.sb3 import EuchreVecEnv
+from agents.training.config import Config, check, from_json, read_config, split_weight, with_preset
+from agents.training.curve import COLUMNS, smoothed
+from agents.training.network import observation_scale
+from agents.training.run import Run
+from agents.training.screen import Screen
+from agents.training.setup import make_games
+from agents.training.watch import warnings
 from euchre_env import EuchreVectorEnv, Rules
 from euchre_env.dealing import as_streams
-from euchre_env.observation import ABSOLUTE, ABSOLUTE_ACTIONS, OBSERVATION_SIZE, encode
+from euchre_env.observation import (
+    ABSOLUTE,
+    ABSOLUTE_ACTIONS,
+    OBSERVATION_HIGH,
+    OBSERVATION_SIZE,
+    encode,
+)
 
-TINY = train.Args(
+TINY = Config(
     name="tiny",
-    opponent="random",
+    opponent=("random",),
     steps=2048,
     num_envs=64,
     num_steps=16,
     batch_size=256,
     epochs=1,
-    trunk=(32,),
-    heads=(16,),
+    policy_layers=(32,),
+    value_layers=(16,),
     threads=1,
     checkpoint_minutes=0.0,
+    evaluations=0,
     pairs=0,
 )
+
+
+def make_run(config, folder, console=None):
+    """A run in a folder of its own."""
+    return Run(config, check(config), folder, Screen(console or Console(quiet=True), "deal"))
+
+
+def learn(config, folder, console=None):
+    """A run, done: its model."""
+    run = make_run(config, folder, console)
+    run.go()
+    return run.model
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A short run: its model and its folder."""
     folder = tmp_path_factory.mktemp("runs")
-    return train.learn(TINY, Rules(), folder, Console(quiet=True)), folder
+    return learn(TINY, folder), folder
 
 
 def views_and_masks(num, **options):
@@ -101,7 +123,7 @@ def test_a_run_leaves_its_files(tmp_path):
         curve = list(csv.DictReader(file))
     assert [int(line["steps"]) for line in curve] == [1024, 2048]
     assert float(curve[-1]["points"]) < 2
-    assert list(folder.glob("tensorboard/*/events.out.tfevents.*"))
+    assert list(folder.glob("tensorboard/events.out.tfevents.*"))
     checkpoint = folder / "checkpoints" / "0000001024"
     assert load_policy(checkpoint).training["steps"] == 1024
     assert load_policy(folder).training["steps"] == 2048
@@ -125,7 +147,7 @@ def test_the_same_seed_gives_the_same_weights(run, tmp_path):
     _, folder = run
     for seed, is_same in ((TINY.seed, True), (TINY.seed + 1, False)):
         again = tmp_path / str(seed)
-        train.learn(replace(TINY, seed=seed), Rules(), again, Console(quiet=True))
+        learn(replace(TINY, seed=seed), again)
         weights = [load_policy(where).layers for where in (folder, again)]
         assert is_same == all(
             np.array_equal(a, b)
@@ -135,9 +157,9 @@ def test_the_same_seed_gives_the_same_weights(run, tmp_path):
 
 
 def test_learning_beats_the_random_agent(tmp_path):
-    args = replace(TINY, steps=64 * 16 * 40, learning_rate=3e-3, epochs=3)
-    model = train.learn(args, Rules(), tmp_path, Console(quiet=True))
-    games = train.make_games(replace(args, num_envs=500), Rules())
+    config = replace(TINY, steps=64 * 16 * 40, learning_rate=3e-3, epochs=3)
+    model = learn(config, tmp_path)
+    games = make_games(replace(config, num_envs=500), Rules())
     games.seed(10**6)
     observations = games.reset()
     for _ in range(40):
@@ -147,26 +169,34 @@ def test_learning_beats_the_random_agent(tmp_path):
     assert games.total_reward / games.num_episodes > 0.2 + 2 * error
 
 
-def test_ctrl_c_ends_a_run_with_everything_saved(tmp_path, monkeypatch):
-    note = train.Chronicle._note
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_a_run_with_everything_saved(tmp_path, number):
+    run = make_run(replace(TINY, steps=10**9), tmp_path)
+    note = run._note
 
-    def note_and_interrupt(chronicle):
-        note(chronicle)
-        if len(chronicle.curve) == 2:
-            signal.raise_signal(signal.SIGINT)
+    def note_and_interrupt():
+        note()
+        if len(run.curve) == 2:
+            signal.raise_signal(number)
 
-    monkeypatch.setattr(train.Chronicle, "_note", note_and_interrupt)
-    before = signal.getsignal(signal.SIGINT)
-    model = train.learn(replace(TINY, steps=10**9), Rules(), tmp_path, Console(quiet=True))
-    assert 2 * 1024 <= model.num_timesteps <= 3 * 1024
-    assert load_policy(tmp_path).training["steps"] == model.num_timesteps
+    run._note = note_and_interrupt
+    before = signal.getsignal(number)
+    run.go()
+    assert run.model.num_timesteps == 2 * 1024
+    assert load_policy(tmp_path).training["steps"] == 2 * 1024
     assert (tmp_path / "curve.csv").exists()
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_ctrl_c_breaks_off(tmp_path):
+    run = make_run(replace(TINY, steps=10**9), tmp_path)
+    run._note = lambda: (signal.raise_signal(signal.SIGINT), signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run.go()
 
 
 def test_a_run_by_the_clock_stops(tmp_path):
-    args = replace(TINY, steps=0, minutes=0.01)
-    model = train.learn(args, Rules(), tmp_path, Console(quiet=True))
+    model = learn(replace(TINY, steps=0, minutes=0.01), tmp_path)
     assert model.num_timesteps > 0
     assert load_policy(tmp_path).training["seconds"] >= 0.6
 
@@ -175,7 +205,7 @@ def test_a_run_by_the_clock_stops(tmp_path):
 def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=is_terminal, width=100)
-    train.learn(replace(TINY, steps=1024), Rules(), tmp_path, console)
+    learn(replace(TINY, steps=1024), tmp_path, console)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
     assert re.search(r"1,024 steps · [\d,]+/s · [+-]\d\.\d{3} points a deal", lines)
     assert is_terminal == ("\x1b[" in shown.getvalue())
@@ -185,12 +215,18 @@ def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
     ("knobs", "words"),
     [
         ({"batch_size": 100}, "batch_size=100: it divides the 1024 acts"),
-        ({"opponent": "nobody"}, "nobody"),
+        ({"opponent": ("nobody",)}, "nobody"),
         ({"rules": "whist"}, "whist"),
         ({"steps": 0, "minutes": 0.0}, "nothing would be learnt"),
         ({"threads": 0}, "threads=0"),
         ({"seed": -1}, "seed=-1"),
-        ({"heads": (0,)}, "layers"),
+        ({"value_layers": (0,)}, "layers"),
+        ({"opponent": ()}, "name one at least"),
+        ({"opponent": ("novice=-1",)}, "weight"),
+        ({"self_play": True, "pool_self": 0.9, "pool_past": 0.3}, "together"),
+        ({"device": "abacus"}, "abacus"),
+        ({"entropy": float("nan")}, "entropy=nan"),
+        ({"gae_lambda": 1.5}, "gae_lambda=1.5"),
     ],
 )
 def test_knobs_that_mean_nothing_are_told_before_anything_is_written(tmp_path, knobs, words):
@@ -199,20 +235,89 @@ def test_knobs_that_mean_nothing_are_told_before_anything_is_written(tmp_path, k
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_preset_is_what_the_command_line_does_not_change():
+    strong = read_config(["--preset", "strong", "--seed", "3"])
+    assert strong == with_preset("strong", seed=3)
+    assert strong.changed() == {"seed": 3}
+    assert (strong.opponent, strong.steps > 0) == (("expert",), True)
+    assert read_config(["--preset=selfplay"]).self_play
+    assert read_config([]) == with_preset("quick")
+
+
+def test_minutes_train_by_the_clock_whatever_the_preset():
+    config = read_config(["--preset", "strong", "--minutes", "3"])
+    assert (config.minutes, config.steps) == (3.0, 0)
+
+
+def test_a_resumed_run_takes_no_other_knobs():
+    with pytest.raises(ValueError, match="stands alone"):
+        read_config(["--resume", "runs/x", "--seed", "1"])
+
+
+def test_knobs_survive_the_disk():
+    config = with_preset("selfplay", seed=5, magnet_kl=1.0)
+    told = json.loads(json.dumps(config.to_json()))
+    assert from_json(told) == config
+    for wrong in ({**told, "seed": "5"}, {**told, "colour": 1}, {"seed": 5}, []):
+        with pytest.raises(ValueError, match=r"seed|another version"):
+            from_json(wrong)
+
+
+def test_opponents_have_weights():
+    assert split_weight("expert=2") == ("expert", 2.0)
+    assert split_weight("search:worlds=40") == ("search:worlds=40", 1.0)
+    assert split_weight("search:worlds=40=0.5") == ("search:worlds=40", 0.5)
+    assert split_weight("runs/x") == ("runs/x", 1.0)
+
+
+def test_the_policy_is_measured_on_the_way(tmp_path):
+    run = make_run(replace(TINY, evaluations=2, evaluation_pairs=20), tmp_path)
+    run.go()
+    told = [(one["steps"], one["rival"]) for one in run.evaluations]
+    assert told == [(1024, "novice"), (1024, "random"), (2048, "novice"), (2048, "random")]
+    assert all(one["low"] <= one["mean"] <= one["high"] for one in run.evaluations)
+
+
+def test_a_policy_that_collapses_is_warned_of():
+    row = dict.fromkeys(COLUMNS, 0.1) | {"approx_kl": 0.01, "entropy": 0.5, "script_points": 0.3}
+    well = [row] * 40
+    assert warnings(well, 0.9) == {}
+    assert warnings([row | {"entropy": 0.01}] * 40, 0.9).keys() == {"entropy"}
+    assert warnings([row | {"entropy": 0.01}] * 40, 0.1) == {}
+    assert warnings([row | {"approx_kl": 0.5}] * 40, 0.9).keys() == {"kl"}
+    assert warnings([*well, *[row | {"script_points": -0.2}] * 10], 0.9).keys() == {"points"}
+
+
+def test_wandb_is_asked_for_by_name_only_where_it_is_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    config = replace(TINY, wandb=True, steps=1024, folder=tmp_path)
+    with pytest.raises(ImportError, match="pip install wandb"):
+        train.main(config)
+    assert list(tmp_path.iterdir()) == []
+    asked = []
+    fake = types.ModuleType("wandb")
+    fake.__spec__ = importlib.machinery.ModuleSpec("wandb", None)
+    fake.init = lambda **options: asked.append(options)
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    folder = train.main(config)
+    assert asked[0]["id"] == folder.name
+    assert asked[0]["config"]["steps"] == 1024
+
+
 def test_the_documented_knobs_exist():
     text = (Path(train.__file__).parent / "docs" / "training.md").read_text()
-    known = {f"--{knob.name.replace('_', '-')}" for knob in fields(train.Args)}
+    known = {f"--{knob.name.replace('_', '-')}" for knob in fields(Config)}
     known |= {"--help", "--logdir", "--deals"}  # of train.py, tensorboard and evaluate.py
     named = set(re.findall(r"(?<!-)--[a-z][a-z-]*", text))
     assert named <= known
-    assert {"--learning-rate", "--entropy", "--steps"} <= named
+    assert {"--learning-rate", "--entropy", "--steps", "--resume", "--preset"} <= named
 
 
 def test_help_explains_every_knob(capsys):
     with pytest.raises(SystemExit):
-        tyro.cli(train.Args, args=["--help"])
+        tyro.cli(Config, args=["--help"])
     shown = capsys.readouterr().out
-    for knob in fields(train.Args):
+    for knob in fields(Config):
         assert f"--{knob.name.replace('_', '-')}" in shown
 
 
@@ -229,9 +334,9 @@ def test_what_never_changes_in_training_does_not_sway_the_agent(run):
 
 
 def test_with_whole_games_the_score_is_seen():
-    scale = {episode: train.observation_scale(Rules(), episode) for episode in ("deal", "game")}
+    scale = {episode: observation_scale(Rules(), episode) for episode in ("deal", "game")}
     assert (scale["game"] > 0).sum() - (scale["deal"] > 0).sum() == 11 + 11 + 2 + 1
-    assert (scale["deal"] * train.OBSERVATION_HIGH <= 1).all()
+    assert (scale["deal"] * OBSERVATION_HIGH <= 1).all()
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules.british(), Rules.railroad_pack()])
@@ -251,15 +356,15 @@ def test_the_network_sees_all_that_changes(rules, episode):
         lowest = np.minimum(lowest, observations.min(axis=0))
         highest = np.maximum(highest, observations.max(axis=0))
     changing = np.flatnonzero(lowest != highest)
-    seen = np.flatnonzero(train.observation_scale(rules, episode))
+    seen = np.flatnonzero(observation_scale(rules, episode))
     assert set(changing) <= set(seen)
     assert len(seen) < OBSERVATION_SIZE
 
 
 def test_smoothing_passes_over_gaps():
     values = np.array([1.0, np.nan, 3.0, 5.0])
-    assert train.smoothed(values, 1).tolist() == [1.0, 2.0, 4.0, 5.0]
-    assert np.isnan(train.smoothed(np.array([np.nan, 1.0]), 0)).tolist() == [True, False]
+    assert smoothed(values, 1).tolist() == [1.0, 2.0, 4.0, 5.0]
+    assert np.isnan(smoothed(np.array([np.nan, 1.0]), 0)).tolist() == [True, False]
 
 
 # --- the agent ----------------------------------------------------------------------------------

@@ -114,8 +114,8 @@ class ActorCritic(MaskableActorCriticPolicy):
         self.register_buffer("scale", torch.as_tensor(scale[places]))
         policy_sizes, value_sizes = self._sizes
         self.actor = layers((self.num_policy_inputs, *policy_sizes), self.activation_fn)
-        self.critic = layers((len(places), *value_sizes), self.activation_fn)
         self.action_net = nn.Linear((self.num_policy_inputs, *policy_sizes)[-1], NUM_ACTIONS)
+        self.critic = layers((len(places), *value_sizes), self.activation_fn)
         self.value_net = nn.Linear((len(places), *value_sizes)[-1], 1)
         for module, gain in (
             (self.actor, np.sqrt(2)),

@@ -16,6 +16,7 @@ import copy
 import time
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
@@ -126,7 +127,9 @@ class EuchrePPO(MaskablePPO):
         return acts
 
     def _batches(self, num: int) -> tuple[torch.Tensor, ...]:
-        order = torch.randperm(num).to(self.device)
+        # the stream that Stable-Baselines3 seeds, and shuffles by itself
+        places = np.random.permutation(num)  # noqa: NPY002
+        order = torch.as_tensor(places, device=self.device)
         return torch.split(order, self.batch_size or num)
 
     def _gradient_step(self, acts: Acts, clip_range: float) -> torch.Tensor:
@@ -137,6 +140,7 @@ class EuchrePPO(MaskablePPO):
         """
         network = self.policy
         chances = log_chances(network.logits(acts.inputs), acts.masks)
+        entropy_loss = -entropies(chances).mean()
         taken = chances.gather(1, acts.actions[:, None]).flatten()
         log_ratio = taken - acts.log_chances
         ratio = log_ratio.exp()
@@ -146,7 +150,6 @@ class EuchrePPO(MaskablePPO):
         clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
         policy_loss = -torch.min(advantages * ratio, advantages * clipped).mean()
         value_loss = (network.values(acts.inputs) - acts.returns).square().mean()
-        entropy_loss = -entropies(chances).mean()
         magnet_kl = torch.zeros(())
         if self.magnet is not None:
             magnet_kl = self.magnet.divergence(acts, chances)

@@ -1,0 +1,236 @@
+"""A run that is killed, stopped or out of disk goes on as if nothing had been."""
+
+import errno
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import train
+from agents.policies import load_policy
+from agents.training import checkpoints
+from agents.training.config import Config, check
+from agents.training.folder import write_config
+from agents.training.run import BrokenRunError, Run
+from agents.training.screen import Screen
+
+TINY = Config(
+    name="tiny",
+    opponent=("novice", "random"),
+    steps=8 * 512,
+    num_envs=32,
+    num_steps=16,
+    batch_size=128,
+    epochs=1,
+    policy_layers=(32,),
+    value_layers=(16,),
+    checkpoint_minutes=0.0,
+    evaluations=2,
+    evaluation_pairs=10,
+    pairs=0,
+)
+SELF_PLAY = replace(
+    TINY, self_play=True, pool_steps=1024, pool_size=2, magnet_kl=0.1, magnet_updates=3
+)
+ROOT = Path(__file__).parents[1]
+
+
+def make_run(config, folder):
+    """A run in a folder, with what it said."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = check(config)
+    write_config(config, rules, folder)
+    console = Console(record=True, file=io.StringIO(), width=200)
+    return Run(config, rules, folder, Screen(console, config.episode)), console
+
+
+def after(config, folder, updates):
+    """A run after some updates, as if it were killed then."""
+    run, _ = make_run(config, folder)
+    for _ in range(updates):
+        run.budget.mark(run.model.num_timesteps)
+        run.update()
+    return run
+
+
+def resumed(config, folder):
+    """The run of a folder, gone on with to its end, and what it said."""
+    run, console = make_run(config, folder)
+    run.resume()
+    run.go()
+    return run, console.export_text()
+
+
+def results(folder):
+    """The weights that a run left."""
+    return [array for layer in load_policy(folder).layers for array in layer]
+
+
+def are_equal(ours, theirs):
+    return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Runs that nothing interrupted, by their knobs."""
+    made = {}
+    for config in (TINY, SELF_PLAY):
+        folder = tmp_path_factory.mktemp("whole")
+        run, _ = make_run(config, folder)
+        run.go()
+        made[config] = run, folder
+    return made
+
+
+# --- the same as one that was not stopped -------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", [TINY, SELF_PLAY], ids=["scripts", "self-play"])
+@pytest.mark.parametrize("updates", [1, 5])
+def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, whole, config, updates):
+    after(config, tmp_path, updates)
+    run, _ = resumed(config, tmp_path)
+    expected, folder = whole[config]
+    assert are_equal(results(tmp_path), results(folder))
+    for name in ("steps", "episodes", "points", "entropy", "approx_kl", "learning_rate"):
+        ours, theirs = ([row[name] for row in one.curve] for one in (run, expected))
+        assert ours == theirs, name
+    assert [one["mean"] for one in run.evaluations] == [one["mean"] for one in expected.evaluations]
+
+
+def test_something_else_of_the_state_would_be_noticed(tmp_path, whole):
+    """The test above can fail: another random stream gives other weights."""
+    after(TINY, tmp_path, 3)
+    run, _ = make_run(TINY, tmp_path)
+    run.resume()
+    np.random.seed(1)  # noqa: NPY002
+    run.go()
+    assert not are_equal(results(tmp_path), results(whole[TINY][1]))
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    """SIGKILL at a moment of its own choosing, and again while it goes on."""
+    config = replace(TINY, steps=40 * 512, evaluations=0)
+    words = [
+        f"--{name.replace('_', '-')}" + (f"={value}" if not isinstance(value, tuple) else "")
+        for name, value in config.changed().items()
+        if name not in ("opponent", "policy_layers", "value_layers", "folder")
+    ]
+    words += ["--opponent", *config.opponent, "--policy-layers", "32", "--value-layers", "16"]
+    command = [sys.executable, "train.py"]
+    kill_at_checkpoint([*command, *words, "--folder", str(tmp_path)], tmp_path, 3)
+    folder = next(tmp_path.glob("*-tiny"))
+    newest = checkpoints.found(folder)[0].name
+    kill_at_checkpoint([*command, "--resume", str(folder)], tmp_path, 3, newest)
+    assert not (folder / "policy.json").exists()
+    train.main(Config(resume=folder))
+    run, _ = make_run(config, tmp_path / "whole")
+    run.go()
+    assert are_equal(results(folder), results(tmp_path / "whole"))
+    assert not list(folder.glob("state/.*"))
+
+
+def kill_at_checkpoint(command, folder, number, after=""):
+    """Run a command until a number of checkpoints beyond one were there, then kill it."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        seen = set()
+        while len(seen) < number:
+            seen |= {one.name for one in folder.glob("*/state/[0-9]*") if one.name > after}
+            assert process.poll() is None, "the run ended before it could be killed"
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+
+
+# --- disks that are full, files that are damaged ------------------------------------------------
+
+
+def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch, whole):
+    run, console = make_run(TINY, tmp_path)
+    write, calls = checkpoints._to_disk, []
+
+    def full_now_and_then(path):
+        calls.append(path)
+        if 8 < len(calls) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path)
+
+    monkeypatch.setattr(checkpoints, "_to_disk", full_now_and_then)
+    run.go()
+    said = console.export_text()
+    assert "no checkpoint could be written" in said
+    assert "No space left on device" in said
+    assert "acts stands" in said
+    assert are_equal(results(tmp_path), results(whole[TINY][1]))
+    assert not list(tmp_path.glob("state/.*"))
+
+
+@pytest.mark.parametrize("name", ["state.json", "tensors.safetensors", "games.npz"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, name, damage):
+    after(TINY, tmp_path, 3)
+    newest, before = checkpoints.found(tmp_path)
+    file = newest / name
+    content = file.read_bytes()
+    if damage == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        place = len(content) // 2
+        changed = bytes([content[place] ^ 0x55])
+        file.write_bytes(content[:place] + changed + content[place + 1 :])
+    else:
+        file.unlink()
+    run, console = make_run(TINY, tmp_path)
+    run.resume()
+    said = console.export_text()
+    assert run.model.num_timesteps == int(before.name) == 2 * 512
+    assert "the checkpoint before it is tried" in said
+
+
+def test_where_no_checkpoint_can_be_read_it_says_so(tmp_path):
+    after(TINY, tmp_path, 2)
+    for folder in checkpoints.found(tmp_path):
+        (folder / "state.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"no checkpoint in .* can be read"):
+        resumed(TINY, tmp_path)
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path, whole):
+    _, said = resumed(TINY, tmp_path)
+    assert "starts from the beginning" in said
+    assert are_equal(results(tmp_path), results(whole[TINY][1]))
+
+
+def test_only_the_last_checkpoints_stay(tmp_path):
+    after(TINY, tmp_path, 5)
+    assert [int(one.name) for one in checkpoints.found(tmp_path)] == [5 * 512, 4 * 512]
+    assert len(list((tmp_path / "checkpoints").iterdir())) == 5
+
+
+def test_a_folder_that_is_no_run_is_told(tmp_path):
+    with pytest.raises(ValueError, match="is no run folder"):
+        train.main(Config(resume=tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps({"args": {"steps": 1}}))
+    with pytest.raises(ValueError, match="another version"):
+        train.main(Config(resume=tmp_path))
+
+
+# --- numbers that go wrong ----------------------------------------------------------------------
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_the_last_checkpoint_kept(tmp_path):
+    run = after(TINY, tmp_path, 2)
+    with np.errstate(all="ignore"):
+        run.model.policy.value_net.bias.data.fill_(float("nan"))
+        with pytest.raises(BrokenRunError, match="no number any more"):
+            run.go()
+    again, _ = make_run(TINY, tmp_path)
+    again.resume()
+    assert again.model.num_timesteps == 2 * 512
