@@ -158,7 +158,7 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch, w
 
     def full_now_and_then(path):
         calls.append(path)
-        if 8 < len(calls) < 20:
+        if 8 < len(calls) < 12:
             raise OSError(errno.ENOSPC, "No space left on device")
         write(path)
 
