@@ -78,6 +78,8 @@ def resolve_agent(agent: Any, also: Mapping[str, str] | None = None) -> Any:
         )
     known = _known(also)
     name, _, argument = agent.partition(":")
+    if name.endswith(".py"):
+        raise ValueError(_file_of_code(name, argument))
     if name not in known and _is_path(agent):
         name, argument = RUN, agent
     if name not in known:
@@ -88,6 +90,15 @@ def resolve_agent(agent: Any, also: Mapping[str, str] | None = None) -> Any:
 def _is_path(text: str) -> bool:
     separators = tuple(filter(None, (os.sep, os.altsep)))
     return any(separator in text for separator in separators) or os.path.isdir(text)
+
+
+def _file_of_code(name: str, argument: str) -> str:
+    if not argument:
+        return f"{name!r} is a file: name the agent in it too, as in {name}:Careful"
+    return (
+        f"environments take an agent of your own as an object: "
+        f"opponent=agents.make_agent({f'{name}:{argument}'!r})"
+    )
 
 
 def _unknown(agent: str, name: str, names: tuple[str, ...]) -> str:

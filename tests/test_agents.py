@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -316,11 +317,17 @@ def test_an_agent_passes_through() -> None:
         pytest.param("alphazero", rf"'alphazero': there are {LISTED}", id="unknown"),
         pytest.param("", "no agent is called ''", id="empty"),
         pytest.param("novice:3", "'novice' with argument '3': it takes no argument", id="argument"),
+        pytest.param("./own.py", r"'./own.py' is a file: .*, as in ./own.py:Careful", id="a file"),
     ],
 )
 def test_wrong_names_are_told(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(name)
+
+
+def test_an_environment_says_how_it_takes_an_agent_in_a_file() -> None:
+    with pytest.raises(ValueError, match=r"opponent=agents.make_agent\('own.py:Careful'\)"):
+        gymnasium.make("euchre_env/Euchre-v0", opponent="own.py:Careful")
 
 
 @pytest.mark.parametrize("thing", [3, None, NoviceAgent, object()])
