@@ -8,6 +8,7 @@
 ``python -m euchre_env.replay`` is the same.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -222,11 +223,12 @@ def main() -> None:
     """The console script ``euchre-replay``."""
     try:
         tyro.cli(show)
+        sys.stdout.flush()
+    except BrokenPipeError:  # an OSError, but no fault: the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
     except (ValueError, OSError) as problem:
         print(f"euchre-replay: {problem}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        sys.stderr.close()
 
 
 if __name__ == "__main__":

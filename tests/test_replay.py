@@ -193,3 +193,19 @@ def test_it_runs_as_a_module_and_tells_a_damaged_file_by_line(games: Path) -> No
     assert done.returncode == 2
     assert "games.txt, line " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [(), ("--game", "1", "--steps")])
+def test_a_reader_of_a_pipe_may_have_seen_enough(games: Path, more: tuple[str, ...]) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-m", "euchre_env.replay", str(games), *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.close()
+    told = command.stderr.read()
+    command.stderr.close()
+    assert "ipe" not in told
+    assert "Exception" not in told
+    command.wait()
