@@ -29,6 +29,7 @@ from agents.learned import LearnedAgent
 from agents.policies import write_atomically
 from agents.training.config import Config, check, read_config, read_run
 from agents.training.folder import make_folder, write_config
+from agents.training.report import write_report
 from agents.training.run import BrokenRunError, Run
 from agents.training.screen import Screen
 from euchre_env.rules import Rules
@@ -78,6 +79,8 @@ def finish(run: Run, console: Console) -> None:
         except KeyboardInterrupt:
             run.screen.say(f"no matches; play them with: python evaluate.py {run.folder} novice")
     run.note_result({result.agents[1]: result.mean for result in results})
+    if run.curve:
+        run.screen.say(f"report: {write_report(run, results)}")
 
 
 def main(config: Config) -> Path:

@@ -19,12 +19,14 @@ import tyro
 from rich.console import Console
 
 import train
+from agents.evaluation import match
 from agents.learned import LearnedAgent, load_agent
 from agents.policies import Policy, load_policy, save_policy, write_atomically
 from agents.sb3 import EuchreVecEnv
 from agents.training.config import Config, check, from_json, read_config, split_weight, with_preset
 from agents.training.curve import COLUMNS, smoothed
 from agents.training.network import observation_scale
+from agents.training.report import report_html
 from agents.training.run import Run
 from agents.training.screen import Screen
 from agents.training.setup import make_games
@@ -127,6 +129,22 @@ def test_a_run_leaves_its_files(tmp_path):
     checkpoint = folder / "checkpoints" / "0000001024"
     assert load_policy(checkpoint).training["steps"] == 1024
     assert load_policy(folder).training["steps"] == 2048
+    page = (folder / "report.html").read_text()
+    assert folder.name in page
+    assert page.count("<figure>") == 2  # the curves and the deal: nothing was measured
+    assert not re.search(r'(src|href)="(?!#)', page)  # it loads nothing
+
+
+def test_a_report_tells_matches_calls_and_the_deal(tmp_path):
+    run = make_run(replace(TINY, evaluations=2, evaluation_pairs=10), tmp_path)
+    run.go()
+    results = [match(LearnedAgent.load(tmp_path), "novice", pairs=20)]
+    page = report_html(run, results)
+    assert "against novice" in page
+    assert f"{results[0].mean:+.3f}" in page
+    assert "Calls over time" in page
+    run.warned["points"] = "<script>"
+    assert "<script>" not in report_html(run, results)
 
 
 def test_the_saved_policy_acts_as_the_trained_one(run):
