@@ -1,6 +1,6 @@
 """The presets of ``train.py``: knobs that differ from its defaults, which are those of ``quick``.
 
-Why each is what it is stands in ``docs/training.md`` and ``benchmarks/sweep_training.json``.
+Why each is what it is stands in ``docs/training.md``.
 Budgets are in steps, so that a run on a busy machine equals one on a quiet one.
 """
 
