@@ -138,6 +138,29 @@ def test_an_error_in_a_worker_is_the_error_here() -> None:
         list(run(fails, 500, batch=10, crew=EAGER("loky")))
 
 
+def worker_of(first: int, num: int) -> int:
+    return os.getpid()
+
+
+def test_an_early_stop_leaves_the_workers_and_joblibs_threads_alone() -> None:
+    seen: set[int] = set()
+    for asked in range(1, 9):
+        results = run(worker_of, 10**6, batch=10, crew=EAGER("loky"))
+        seen |= {pid for _, (_, pid) in zip(range(20 * asked), results, strict=False)}
+        results.close()
+        with pytest.raises(ValueError, match="unit"):
+            list(run(fails, 500, batch=1, crew=EAGER("loky")))
+    assert len(seen - {os.getpid()}) <= 2
+
+
+def test_an_error_in_a_worker_tells_where_it_was() -> None:
+    with pytest.raises(ValueError, match="unit") as caught:
+        list(run(fails, 500, batch=10, crew=EAGER("loky")))
+    notes = "\n".join(caught.value.__notes__)
+    assert "In a worker, units " in notes
+    assert "in fails" in notes
+
+
 def test_when_every_worker_dies_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "MAX_LOSSES", 2)
     with pytest.raises(LostWorkersError, match="2 workers were lost one after the other"):

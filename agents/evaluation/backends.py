@@ -10,10 +10,14 @@ worker that is lost (killed, out of memory, its machine gone) costs the pieces i
 they are done again.
 """
 
+import collections
+import contextlib
 import functools
 import logging
 import os
+import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -160,8 +164,29 @@ def _pieces(
     return {k: (start, min(num, total - start)) for k, start in enumerate(range(first, total, num))}
 
 
-def _do(play: Callable[[int, int], T], place: int, first: int, num: int) -> tuple[int, int, T]:
-    return place, first, play(first, num)
+@dataclass(frozen=True)
+class _Done:
+    """What a worker sends back: a piece's result, or why there is none."""
+
+    place: int
+    first: int
+    result: Any = None
+    problem: Exception | None = None
+
+    def result_or_raise(self) -> Any:
+        if self.problem is not None:
+            raise self.problem
+        return self.result
+
+
+def _do(play: Callable[[int, int], T], place: int, first: int, num: int) -> _Done:
+    # A piece that fails is sent back like any other: joblib would kill all workers for it.
+    try:
+        return _Done(place, first, play(first, num))
+    except Exception as problem:
+        problem.add_note(f"In a worker, units {first} to {first + num - 1}:")
+        problem.add_note(traceback.format_exc())
+        return _Done(place, first, problem=problem)
 
 
 def _hand_out(
@@ -171,27 +196,46 @@ def _hand_out(
     losses = 0
     with _OPENERS[crew.backend](crew):
         while missing:
-            tasks = [joblib.delayed(_do)(play, place, *piece) for place, piece in missing.items()]
+            stop = threading.Event()
+            tasks = _tasks(play, dict(missing), stop)
             parallel = joblib.Parallel(
                 n_jobs=crew.workers or -1, return_as="generator_unordered", batch_size=1
             )
             outputs = parallel(tasks)
             try:
-                for place, first, result in outputs:
-                    del missing[place]
+                for done in outputs:
+                    result = done.result_or_raise()
+                    del missing[done.place]
                     losses = 0
-                    yield first, result
+                    yield done.first, result
             except _lost_worker_errors(crew.backend) as problem:
                 losses += 1
                 if losses >= MAX_LOSSES:
                     raise LostWorkersError(
                         f"{losses} workers were lost one after the other: {problem}"
                     ) from problem
+            except (GeneratorExit, Exception):
+                # Nobody wants the rest. What is in hand is waited for: joblib would kill the
+                # workers, and its threads stumble over what is still handed out then.
+                stop.set()
+                with contextlib.suppress(Exception):
+                    collections.deque(outputs, maxlen=0)
+                raise
             finally:
                 with warnings.catch_warnings():
-                    # joblib warns of results that nobody waits for: after an early stop, on purpose
+                    # joblib warns of results that nobody waits for: after Ctrl-C, on purpose
                     warnings.simplefilter("ignore")
                     outputs.close()
+
+
+def _tasks(
+    play: Callable[[int, int], T], pieces: dict[int, tuple[int, int]], stop: threading.Event
+) -> Iterator[Any]:
+    """The pieces for joblib, which takes a few at a time, until ``stop``."""
+    for place, (first, num) in pieces.items():
+        if stop.is_set():
+            return
+        yield joblib.delayed(_do)(play, place, first, num)
 
 
 @functools.cache
