@@ -118,6 +118,8 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         max_deals: truncate a game after so many deals.
         illegal: what an illegal act does: ``"raise"`` (and change nothing), ``"penalise"``
             (reward -1, nothing else changes), or ``"end"`` the episode with reward -1.
+        skip_forced: do for the learner what it must: it is asked only where two acts or more are
+            legal. Fewer steps a deal, each a choice; by default every act is a step.
 
     Raises:
         ValueError: an option has a value that it does not take.
@@ -140,6 +142,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
         max_deals: int | None = None,
         illegal: Illegal = "raise",
+        skip_forced: bool = False,
     ) -> None:
         check_render_mode(render_mode, self.metadata)
         self.render_mode = render_mode
@@ -155,6 +158,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             suits=suits,
             max_deals=max_deals,
             illegal=illegal,
+            skip_forced=skip_forced,
         )
         self._action = np.zeros(1, dtype=np.int64)
         self._window = Window()

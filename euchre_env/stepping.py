@@ -12,7 +12,7 @@ import numpy.typing as npt
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.dealing import AGENTS, SEATS, first_dealer, lay_out, substream
 from euchre_env.engine import apply, legal_actions, next_deal, start_game, write_mask
-from euchre_env.kernel import call_policy, int64, kernel
+from euchre_env.kernel import call_policy, int64, kernel, lowest
 from euchre_env.observation import ABSOLUTE_ACTIONS, encode_into, frame_of, relative_bits
 from euchre_env.opponents import draw_opponent, opponent_at
 from euchre_env.state import NOBODY, States
@@ -49,6 +49,7 @@ class Settings(NamedTuple):
     is_relative: bool
     max_deals: int
     illegal: int
+    skips_forced: bool
     autoreset: int
     scratch: int
     """Address of one row: the view that a compiled opponent reads."""
@@ -125,6 +126,11 @@ def _play_on(state: np.record, table: np.record, settings: Settings) -> None:
                 table.status = DONE
                 return
             next_deal(state)
+        if settings.skips_forced:
+            bits = legal_actions(state)
+            if bits & (bits - 1) == 0:  # one act only: nobody need be asked
+                apply(state, lowest(bits))
+                continue
         if settings.seat == SELF_PLAY or state.to_act == table.seat:
             table.status = READY
             return

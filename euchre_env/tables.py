@@ -91,6 +91,7 @@ class Tables:
         suits: Suits = "absolute",
         max_deals: int | None = None,
         illegal: Illegal = "raise",
+        skip_forced: bool = False,
         autoreset: str = "Disabled",
     ) -> None:
         """Check the options; `reset` deals.
@@ -119,6 +120,7 @@ class Tables:
             is_relative=_choice("suits", suits, get_args(Suits)) == 1,
             max_deals=max_deals or 0,
             illegal=_choice("illegal", illegal, get_args(Illegal)),
+            skips_forced=_choice("skip_forced", skip_forced, (False, True)) == 1,
             autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
         )
         self.states = new_states(num, self.rules)

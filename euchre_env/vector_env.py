@@ -78,6 +78,7 @@ class EuchreVectorEnv(
         render_mode: Literal["ansi", "rgb_array"] | None = None,
         max_deals: int | None = None,
         illegal: Illegal = "raise",
+        skip_forced: bool = False,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
@@ -94,6 +95,7 @@ class EuchreVectorEnv(
             suits=suits,
             max_deals=max_deals,
             illegal=illegal,
+            skip_forced=skip_forced,
             autoreset=mode,
         )
         self.num_envs = num_envs

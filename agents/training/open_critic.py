@@ -57,9 +57,11 @@ class OpenVecEnv(EuchreVecEnv):
         """
         observations, rewards, ends, infos = super().step_wait()
         assert isinstance(observations, np.ndarray)
-        for row in np.flatnonzero(ends):
-            last = infos[row]["terminal_observation"]
-            infos[row]["terminal_observation"] = np.pad(last, (0, OPEN_SIZE - OBSERVATION_SIZE))
+        ended = np.flatnonzero(ends)
+        lasts = np.zeros((len(ended), OPEN_SIZE), dtype=np.uint8)
+        for last, row in zip(lasts, ended.tolist(), strict=True):
+            last[:OBSERVATION_SIZE] = infos[row]["terminal_observation"]
+            infos[row]["terminal_observation"] = last
         return self._opened(observations), rewards, ends, infos
 
     def _opened(self, observations: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -10,6 +10,7 @@ from agents.policies import Policy
 from agents.sb3 import EuchreVecEnv
 from agents.training.budget import Budget
 from agents.training.config import Config, named_opponents
+from agents.training.memory import keep_memory
 from agents.training.network import (
     ACTIVATIONS,
     ActorCritic,
@@ -32,6 +33,7 @@ def make_games(config: Config, rules: Rules) -> EuchreVecEnv:
         opponent=named_opponents(config) or "random",  # in self-play the pool sits down anyway
         episode=config.episode,
         suits="relative",
+        skip_forced=True,
     )
 
 
@@ -43,6 +45,7 @@ def scale_of(config: Config, rules: Rules) -> npt.NDArray[np.float32]:
 def make_model(config: Config, games: EuchreVecEnv, budget: Budget) -> EuchrePPO:
     """The network and what it learns by; learning rate and clip range follow the budget."""
     torch.set_num_threads(config.threads)
+    keep_memory()
     is_auto, on_cpu = config.precision == "auto", config.device == "cpu"
     is_bfloat16 = has_fast_bfloat16() and on_cpu if is_auto else config.precision == "bfloat16"
     return EuchrePPO(
