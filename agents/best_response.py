@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from agents.base import Agent
 from agents.beliefs import candidates, posterior
-from agents.game_tree import MAX_ALTERNATIVES, STAGES, Leaks, Nodes, Tree, Worlds, root
+from agents.game_tree import Tree
 from agents.models import Model
+from agents.tree_nodes import MAX_ALTERNATIVES, STAGES, Leaks, Nodes, Worlds, root
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.engine import action_bits
 from euchre_env.state import NO_CARD, NOBODY, States
@@ -32,7 +33,7 @@ class Response:
     own: float
     """Points a deal of the agent itself, in the same seat with the same hand."""
     losses: npt.NDArray[np.float64]
-    """What the agent loses there, by `game_tree.STAGES`: shape (8,), sum ``best - own``."""
+    """What the agent loses there, by `tree_nodes.STAGES`: shape (8,), sum ``best - own``."""
     questions: int
     """Acts of the agent that were worked out."""
 

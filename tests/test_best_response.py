@@ -12,9 +12,9 @@ import pytest
 
 from agents import make_agent
 from agents.best_response import BestResponseAgent, Response, respond
-from agents.game_tree import STAGES, Leaks
 from agents.models import Model
 from agents.scripted import NoviceAgent
+from agents.tree_nodes import STAGES, Leaks
 from euchre_env import engine
 from euchre_env.actions import NUM_ACTIONS, Phase, action_number, mask_array
 from euchre_env.cards import card_list

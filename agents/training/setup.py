@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from agents.memory import keep_memory
 from agents.policies import Policy
 from agents.sb3 import EuchreVecEnv
 from agents.training.budget import Budget
 from agents.training.config import Config, named_opponents
-from agents.training.memory import keep_memory
 from agents.training.network import (
     ACTIVATIONS,
     ActorCritic,

@@ -1,11 +1,12 @@
 """Memory that is handed out again instead of given back: glibc's allocator told so.
 
-A gradient step makes and drops dozens of arrays of some megabytes. By default glibc asks the
-kernel for each of them anew, and every page of it is a fault when first written: on some machines
-that takes more time than the arithmetic.
+A gradient step, or a block of a public tree, makes and drops dozens of arrays of some megabytes.
+By default glibc asks the kernel for each of them anew, and every page of it is a fault when first
+written: on some machines that takes more time than the arithmetic.
 """
 
 import ctypes
+import functools
 import sys
 from typing import Final
 
@@ -14,6 +15,7 @@ _KEPT_BYTES: Final = 1 << 30
 _GROWN_BYTES: Final = 1 << 26
 
 
+@functools.cache
 def keep_memory() -> bool:
     """Let this process keep what it frees, up to a gigabyte.
 
