@@ -24,6 +24,8 @@ AGENTS: Final = {
     "bidder": "agents.bidder:bidder_agent",
     "belief": "agents.belief_search:belief_agent",
     "best_response": "agents.best_response:best_response_agent",
+    "ppo-strong": "agents.pretrained:ppo_strong",
+    "ppo-selfplay": "agents.pretrained:ppo_selfplay",
     "run": "agents.learned:load_agent",
 }
 """The one list of names: ``name -> "module:factory"``; the package registers just these."""

@@ -5,6 +5,7 @@ against itself, in one process. What can be won from an agent is read from the f
 ``evaluate.py --exploitability`` has written.
 
     python benchmarks/agents_table.py            # about half an hour; writes results/agents.json
+    python benchmarks/agents_table.py --only ppo-strong ppo-selfplay    # these lines alone
     python docs/print_tables.py                  # then the page
     python benchmarks/agents_table.py --smoke    # seconds, figures that mean little; writes nothing
 """
@@ -25,7 +26,11 @@ from agents.evaluation.controls import load_ceilings
 from euchre_env.rules import Rules
 
 LADDER: Final = ("random", "novice", "expert", "search", "bidder", "belief")
-"""The agents that need nothing after their name, the weakest first."""
+"""The agents made by hand that need nothing after their name, the weakest first."""
+LEARNED: Final = {"ppo-strong": "expert", "ppo-selfplay": "expert"}
+"""Those that training has made, and whom they are measured against."""
+OPPONENTS: Final = {**dict(zip(LADDER, (None, *LADDER), strict=False)), **LEARNED}
+"""``agent -> whom it is matched against``."""
 SLOW: Final = ("belief",)
 """Those that need milliseconds for a decision."""
 SPEED_PAIRS, SLOW_SPEED_PAIRS = 5_000, 200
@@ -44,6 +49,8 @@ class Args:
     """Who plays the matches; changes no result."""
     ceilings: Path = Path("results")
     """Where exploitability-*.json files lie."""
+    only: tuple[str, ...] = ()
+    """Agents to measure; the figures of the others stay. All, where none is named."""
     smoke: bool = False
     """Few pairs, nothing written: shows that everything runs."""
     json: Annotated[Path, tyro.conf.arg(metavar="PATH")] = Path("results/agents.json")
@@ -96,8 +103,15 @@ def main() -> None:
     args = tyro.cli(Args, description=__doc__)
     table = Table("agent", "against", "pairs", "points a deal", "low", "high", "decisions a second")
     rungs: list[dict[str, Any]] = []
-    for place, agent in enumerate(LADDER):
-        rung = measure(agent, LADDER[place - 1] if place else None, args)
+    before = {}
+    if args.only:
+        told = json.loads(args.json.read_text(encoding="utf-8"))
+        before = {rung["agent"]: rung for rung in told if rung["agent"] not in args.only}
+    for agent, below in OPPONENTS.items():
+        if agent in before:
+            rungs.append(before[agent])
+            continue
+        rung = measure(agent, below, args)
         rungs.append(asdict(rung))
         points = ("" if x is None else f"{x:+.3f}" for x in (rung.mean, rung.low, rung.high))
         speed = f"{rung.decisions_per_second:,.0f}"

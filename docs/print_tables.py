@@ -7,12 +7,13 @@ In a Markdown file a table stands between ``<!-- table: NAME -->`` and ``<!-- en
 
 import ast
 import inspect
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
+
+from result_tables import RESULT_TABLES, table
 
 from euchre_env import EuchreEnv
 from euchre_env.actions import ACTION_NAMES, NAME, NUM_ACTIONS, Phase
@@ -31,19 +32,12 @@ PAGES: Final = (
     "docs/agents.md",
     "docs/environment.md",
     "docs/reading.md",
+    "docs/training.md",
     *(f"docs/api/{name}.md" for name in _API),
 )
 """The files that hold tables, from the root of the repository."""
 
 _PLACE: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table."""
-    lines = [tuple(head)]
-    lines.append(("---",) * len(lines[0]))
-    lines.extend(tuple(str(cell).replace("|", r"\|") for cell in row) for row in rows)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def observation_table() -> str:
@@ -53,7 +47,7 @@ def observation_table() -> str:
         for field in OBSERVATION_FIELDS
     ]
     rows.append(("all", 0, OBSERVATION_SIZE, "", ""))
-    return _table(("field", "start", "places", "highest", "meaning"), rows)
+    return table(("field", "start", "places", "highest", "meaning"), rows)
 
 
 def places_table() -> str:
@@ -66,7 +60,7 @@ def places_table() -> str:
         )
         for field in OBSERVATION_FIELDS
     ]
-    return _table(("field", "its places, in order"), rows)
+    return table(("field", "its places, in order"), rows)
 
 
 def _phases_of(action: int) -> str:
@@ -87,7 +81,7 @@ def action_table() -> str:
         rows.append((f"{first} to {last}", f"`{names}`, {SUIT_WORDS[suit]}", _phases_of(first)))
     rows.append((JOKER, f"`{JOKER_NAME}`, the joker", _phases_of(JOKER)))
     rows.extend((a, f"`{ACTION_NAMES[a]}`", _phases_of(a)) for a in range(NAME, NUM_ACTIONS))
-    return _table(("number", "act", "phases"), rows)
+    return table(("number", "act", "phases"), rows)
 
 
 def option_table() -> str:
@@ -96,7 +90,7 @@ def option_table() -> str:
         (f"`{name}`", f"`{parameter.default!r}`".replace('"', "'"))
         for name, parameter in inspect.signature(EuchreEnv).parameters.items()
     ]
-    return _table(("option", "default"), rows)
+    return table(("option", "default"), rows)
 
 
 def state_table() -> str:
@@ -105,40 +99,13 @@ def state_table() -> str:
     for name, kind, shape, meaning in STATE_FIELDS:
         size = f" × {shape[0]}" if shape else ""
         rows.append((f"`{name}`", f"{kind.__name__}{size}", meaning))
-    return _table(("field", "type", "meaning"), rows)
+    return table(("field", "type", "meaning"), rows)
 
 
 def reading_table() -> str:
     """The modules of the package from the ground up, each with its first sentence."""
     names = [name for layer in _layers() for name in layer]
-    return _table(("file", "what it is"), ((f"`{name}`", _first_words(name)) for name in names))
-
-
-def _agent_cells(
-    *,
-    agent: str,
-    below: str | None,
-    pairs: int,
-    mean: float | None,
-    low: float | None,
-    high: float | None,
-    decisions_per_second: float,
-    exploitability: tuple[float, float, float] | None,
-) -> tuple[str, ...]:
-    """A row of the table of agents; the arguments are a rung in ``results/agents.json``."""
-    strength = f"{mean:+.3f} [{low:+.3f}, {high:+.3f}] against {below}" if below else ""
-    leak = "not measured"
-    if exploitability is not None:
-        leak = "{:.3f} [{:.3f}, {:.3f}]".format(*exploitability)
-    speed = float(f"{decisions_per_second:.1g}")  # one figure: the machine is shared
-    return f"`{agent}`", strength, f"{pairs:,}" if pairs else "", leak, f"{speed:,.0f}"
-
-
-def agents_table() -> str:
-    """The agents on the ladder, from what ``benchmarks/agents_table.py`` has measured."""
-    rungs = json.loads((ROOT / "results" / "agents.json").read_text(encoding="utf-8"))
-    head = ("agent", "points a deal [95%]", "pairs", "exploitability [95%]", "decisions a second")
-    return _table(head, (_agent_cells(**rung) for rung in rungs))
+    return table(("file", "what it is"), ((f"`{name}`", _first_words(name)) for name in names))
 
 
 def _layers() -> list[list[str]]:
@@ -193,7 +160,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "actions": action_table,
     "options": option_table,
     "state": state_table,
-    "agents": agents_table,
+    **RESULT_TABLES,
     "reading": reading_table,
     "api_environments": lambda: _reference(
         ["euchre_env", *(f"euchre_env.{name}" for name in _ENVIRONMENTS)]

@@ -13,7 +13,7 @@ import pytest
 
 from agents import AGENTS, make_agent
 from agents.policies import Policy, save_policy
-from benchmarks import leaderboard
+from benchmarks import agents_table, leaderboard
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
 from euchre_env.rules import OPTION_VALUES, Rules
@@ -159,4 +159,4 @@ def test_the_first_page_has_exactly_the_two_commands():
 def test_the_table_of_agents_has_every_agent_that_stands_alone() -> None:
     rungs = json.loads((ROOT / "results" / "agents.json").read_text(encoding="utf-8"))
     assert {rung["agent"] for rung in rungs} == set(AGENTS) - {"best_response", "run"}
-    assert [rung["below"] for rung in rungs[1:]] == [rung["agent"] for rung in rungs[:-1]]
+    assert {rung["agent"]: rung["below"] for rung in rungs} == agents_table.OPPONENTS

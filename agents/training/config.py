@@ -44,7 +44,7 @@ class Config:
     """what the run folder is called, after its time; empty: after the preset"""
     minutes: float = 5.0
     """how long to train by the clock, instead of by steps"""
-    steps: int = 12_000_000
+    steps: int = 5_000_000
     """how long to train, in the learner's acts; 0: by the clock"""
     opponent: tuple[str, ...] = ("novice",)
     """whom to train against: names of agents and folders of runs, each with =WEIGHT or without"""
@@ -114,7 +114,7 @@ class Config:
     """how often everything needed to go on is saved"""
     evaluations: int = 10
     """how often, over the run, the policy is measured on dev deals; 0: never"""
-    evaluation_pairs: int = 500
+    evaluation_pairs: int = 1_000
     """mirrored pairs of deals in each of these matches"""
     pairs: int = 10_000
     """mirrored pairs of deals in each match at the end; 0: no match"""
