@@ -112,6 +112,9 @@ def main(config: Config) -> Path:
 if __name__ == "__main__":
     try:
         main(read_config(sys.argv[1:], __doc__))
+    except BrokenPipeError:  # whoever read the output has gone, as with "| head": nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (ValueError, OSError, ImportError, BrokenRunError) as problem:
         print(f"train.py: {problem}", file=sys.stderr)
         sys.exit(2 if isinstance(problem, ValueError | ImportError) else 1)

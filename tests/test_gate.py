@@ -113,6 +113,11 @@ def test_damaged_files_are_told(
     assert told.count("\n") == 1
 
 
+def test_a_missing_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--against", str(tmp_path / "none.json")]) == 2
+    assert "no such file; --baseline writes one" in capsys.readouterr().err
+
+
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, found = tmp_path / "baseline.json", tmp_path / "found.json"
     assert main(["novice", "expert", "--pairs", "200", "--baseline", str(path)]) == 0

@@ -331,6 +331,18 @@ def test_the_documented_knobs_exist():
     assert {"--learning-rate", "--entropy", "--steps", "--resume", "--preset"} <= named
 
 
+def test_a_reader_that_leaves_early_is_no_error():
+    """As with ``python train.py --help | head -1``."""
+    shown = subprocess.Popen(
+        [sys.executable, "train.py", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert shown.stdout is not None
+    shown.stdout.close()
+    _, told = shown.communicate()
+    assert told == b""
+    assert shown.returncode in (0, 1)
+
+
 def test_help_explains_every_knob(capsys):
     with pytest.raises(SystemExit):
         tyro.cli(Config, args=["--help"])

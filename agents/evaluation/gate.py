@@ -255,6 +255,8 @@ def load_baseline(path: Path) -> Baseline:
         ValueError: the file is damaged or something else, or its deals are no longer dealt.
         OSError: the file cannot be read.
     """
+    if not path.is_file():
+        raise ValueError(f"--against {path}: there is no such file; --baseline writes one")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict) or found.get("format") != FORMAT:
