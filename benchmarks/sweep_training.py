@@ -52,7 +52,7 @@ VARIANTS: Final[tuple[dict[str, Any], ...]] = (
 class Args:
     """Train variants of the preset, one after the other."""
 
-    steps: int = 2_000_000
+    steps: int = 4_000_000
     """Choices that each learns from."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of each line."""
