@@ -24,7 +24,7 @@ import numpy.typing as npt
 from agents.base import CompiledAgent
 from agents.bid_table import MOST_ACTS, act_weights, bid_rules, table_at
 from agents.bidder import BIDDER_DTYPE, BidderAgent, BidderSettings, table_bid
-from agents.expert import expert_bid
+from agents.expert_bids import expert_bid
 from agents.models import view_key
 from agents.open_hands import fold, open_hands_at
 from agents.pimc import MAX_CHOICES, NUM_GAINS, best_card, value_cards, write_gains

@@ -24,7 +24,7 @@ from agents.bid_table import (
     shipped_table,
     table_at,
 )
-from agents.expert import expert_bid
+from agents.expert_bids import expert_bid
 from agents.search import SETTINGS_DTYPE, Settings, name_of, parse_worlds, search_card
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.dealing import mix

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.expert import expert_bid
+from agents.expert_bids import expert_bid
 from agents.open_hands import fold, open_hands_at, own_tricks
 from agents.search import Settings, search_card, settings_at
 from euchre_env.actions import CARD_ACTIONS, Phase

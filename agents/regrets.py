@@ -23,8 +23,9 @@ from agents.bid_table import (
     hand_row,
     suit_order,
 )
-from agents.expert import Thresholds, expert_bid
+from agents.expert_bids import expert_bid
 from agents.leaves import leaf_cell
+from agents.thresholds import Thresholds
 from euchre_env.actions import ACCEPT, ORDER_UP, PASS, TAKE, Phase
 from euchre_env.cards import ACE, NINE
 from euchre_env.dealing import AGENTS, deal, lay_out, mix, seed_streams, seed_word, substream

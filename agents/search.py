@@ -4,7 +4,7 @@ Perfect-information Monte Carlo (Ginsberg, JAIR 2001; why it works: Long et al.,
 the worlds that fit the view some are drawn, each legal card is worth the mean of its points in
 them under best open play (`agents.pimc`), and the best is played or laid away. Open hands price a
 bid as if both would see all cards afterwards, so bids go by hand points instead
-(`agents.expert.expert_bid`), with thresholds tuned for this play.
+(`agents.expert_bids.expert_bid`), with thresholds tuned for this play.
 
 Names: ``search`` (40 worlds), ``search:worlds=200``, ``search:worlds=all`` (every world that fits).
 """
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import CompiledAgent
-from agents.expert import NUMBERS_DTYPE, Thresholds, expert_bid
+from agents.expert_bids import expert_bid
 from agents.open_hands import open_hands, open_hands_at
 from agents.pimc import (
     MAX_CHOICES,
@@ -28,6 +28,7 @@ from agents.pimc import (
     value_cards,
     write_gains,
 )
+from agents.thresholds import NUMBERS_DTYPE, Thresholds
 from agents.worlds import count_hands
 from euchre_env.actions import CARD_ACTIONS
 from euchre_env.kernel import as_pointer, kernel, lowest

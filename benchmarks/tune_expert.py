@@ -1,4 +1,4 @@
-"""Finds the numbers of the scripted expert (`agents.expert.Thresholds`) by playing.
+"""Finds the numbers of the scripted expert (`agents.thresholds.Thresholds`) by playing.
 
     python benchmarks/tune_expert.py --minutes 10
 
@@ -7,7 +7,7 @@ opponents on the same mirrored deals (fresh ones every generation), keep the bes
 their mean and spread for the next generation. After every round the setting found joins the pool,
 so that the next has to beat it as well and no single opponent is overfitted. All deals come from
 the dev list. Prints the settings, how they do, and the dataclass to paste into
-``agents/expert.py``; ``--json`` keeps them. Method: Rubinstein and Kroese, 2004.
+``agents/thresholds.py``; ``--json`` keeps them. Method: Rubinstein and Kroese, 2004.
 """
 
 import dataclasses
@@ -27,7 +27,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from agents import Agent, make_agent
-from agents.expert import SHAPES, ExpertAgent, Thresholds
+from agents.expert import ExpertAgent
+from agents.thresholds import SHAPES, Thresholds
 from evaluate import match, parse_rules
 
 Vector = npt.NDArray[np.float64]

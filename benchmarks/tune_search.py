@@ -3,8 +3,8 @@
     python benchmarks/tune_search.py --minutes 6
 
 The search of ``tune_expert.py`` (cross-entropy method, dev deals, settings found join the pool)
-for the numbers that `agents.expert.expert_bid` reads, with the search agent's card play. Prints
-the fields to paste into ``agents/search.py`` and how the setting does on other deals.
+for the numbers that `agents.expert_bids` reads, with the search agent's card play. Prints the
+fields to paste into ``agents/search.py`` and how the setting does on other deals.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ from rich.table import Table
 from tune_expert import Vector, first_spreads, from_vector, paste, to_vector, weighted
 
 from agents import Agent, make_agent
-from agents.expert import SHAPES, Thresholds
 from agents.search import BIDS, SearchAgent, Settings
+from agents.thresholds import SHAPES, Thresholds
 from evaluate import match
 
 FIELDS: Final = tuple(name for name in SHAPES if name not in ("lead", "follow"))

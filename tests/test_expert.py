@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 
 from agents import make_agent, streams
-from agents.expert import (
-    FOLLOWS,
-    LEADS,
-    SHAPES,
-    SITUATIONS,
-    ExpertAgent,
-    Thresholds,
-    chance_to_win,
-    points_of,
-)
+from agents.expert import ExpertAgent, chance_to_win, points_of
+from agents.thresholds import FOLLOWS, LEADS, SHAPES, SITUATIONS, Thresholds
 from euchre_env.actions import NUM_ACTIONS, action_name
 from euchre_env.cards import card_list, card_number
 from euchre_env.engine import action_masks

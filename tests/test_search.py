@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from agents import Agent, make_agent, streams
-from agents.expert import ExpertAgent, Thresholds
+from agents.expert import ExpertAgent
 from agents.open_hands import CARD_AT, NUM_PLACES, fold
 from agents.pimc import all_hands, draw_hands
 from agents.scripted import NoviceAgent, RandomAgent
 from agents.search import DEFAULT_WORLDS, MAX_WORLDS, SearchAgent, Settings, parse_worlds
 from agents.solver import NO_VALUE, solve
+from agents.thresholds import Thresholds
 from agents.worlds import MAX_HANDS, hands_into, worlds
 from euchre_env.actions import Phase, action_number
 from euchre_env.kernel import IS_COMPILED, kernel
