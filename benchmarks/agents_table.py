@@ -110,14 +110,15 @@ def main() -> None:
     for agent, below in OPPONENTS.items():
         if agent in before:
             rungs.append(before[agent])
-            continue
-        rung = measure(agent, below, args)
-        rungs.append(asdict(rung))
-        points = ("" if x is None else f"{x:+.3f}" for x in (rung.mean, rung.low, rung.high))
-        speed = f"{rung.decisions_per_second:,.0f}"
-        table.add_row(rung.agent, rung.below, str(rung.pairs), *points, speed)
+        else:
+            rung = measure(agent, below, args)
+            rungs.append(asdict(rung))
+            points = ("" if x is None else f"{x:+.3f}" for x in (rung.mean, rung.low, rung.high))
+            speed = f"{rung.decisions_per_second:,.0f}"
+            table.add_row(rung.agent, rung.below, str(rung.pairs), *points, speed)
         if not args.smoke:
-            args.json.write_text(json.dumps(rungs, indent=2) + "\n", encoding="utf-8")
+            kept = [before[later] for later in list(OPPONENTS)[len(rungs) :] if later in before]
+            args.json.write_text(json.dumps(rungs + kept, indent=2) + "\n", encoding="utf-8")
     Console().print(table)
 
 
