@@ -11,6 +11,7 @@ from agents.evaluation import match
 from agents.policies import load_policy
 from agents.pretrained import FOLDER
 from agents.training.presets import PRESETS
+from benchmarks import train_results
 
 RUNS = json.loads((Path(__file__).parents[1] / "results/training.json").read_text(encoding="utf-8"))
 SHIPPED = {"ppo-strong": "strong", "ppo-selfplay": "selfplay"}
@@ -71,3 +72,27 @@ def test_it_plays_as_measured(name, preset):
     error = (result.high - result.low) / 2 / 1.96
     expected = median_of(preset)["heldout"]["expert"]["mean"]
     assert abs(result.mean - expected) < 4 * np.hypot(error, error / 2)
+
+
+def run_of(seed, mean):
+    return {"preset": "quick", "seed": seed, "heldout": {"novice": {"mean": mean}}}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_the_median_seed_is_neither_the_best_nor_the_worst(order):
+    means = (0.41, 0.44, 0.37)
+    runs = [run_of(seed, means[seed]) for seed in order]
+    assert train_results.median_run(runs, "quick")["seed"] == 0
+
+
+def test_an_even_number_of_seeds_has_no_median():
+    with pytest.raises(ValueError, match="2 runs of quick"):
+        train_results.median_run([run_of(0, 0.1), run_of(1, 0.2)], "quick")
+
+
+@pytest.mark.parametrize("num", [1, 5, 9, 10, 40])
+def test_checkpoints_of_a_curve_begin_and_end_with_the_run(num):
+    chosen = train_results.spread(list(range(num)), 9)
+    assert (chosen[0], chosen[-1]) == (0, num - 1)
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) <= 9
