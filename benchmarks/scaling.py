@@ -33,9 +33,7 @@ from agents.evaluation.files import write_json
 NUM_HANDS: Final = 105_798
 """Own hands with an upcard, suits renamed counted once (fact 3 of the protocol)."""
 CORES: Final = (1, 2, 100, 1_000)
-AGENTS: Final = {
-    "novice": 20, "expert": 20, "search": 8, "bidder": 4, "ppo-strong": 4, "ppo-selfplay": 4,
-}  # fmt: skip
+AGENTS: Final = {"novice": 10, "expert": 10, "search": 2, "bidder": 1, "ppo-selfplay": 1}
 """Agents, and how many deals each is measured on."""
 START: Final = """
 import sys
@@ -50,7 +48,7 @@ class Args:
 
     pair_agent: str = "novice"
     """Whose trees one and two workers are timed on."""
-    pair_deals: int = 60
+    pair_deals: int = 30
     """How many deals they work out."""
     smoke: bool = False
     """One deal each, nothing written."""
