@@ -7,7 +7,6 @@ many bytes a piece sends home and how long it takes to be put in its place, and 
 worker really gives.
 
     python benchmarks/scaling.py             # some minutes on two idle cores
-    python docs/print_tables.py              # then the table in docs/scaling.md
     python benchmarks/scaling.py --smoke     # seconds, figures that mean little; writes nothing
 """
 

@@ -172,62 +172,8 @@ def training_sweep_table() -> str:
     return table(("changed", "points a deal over expert [95%]", "minutes on one core"), rows)
 
 
-def _time(hours: float) -> str:
-    if hours < 1:
-        return f"{60 * hours:.1f} minutes"
-    return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"
-
-
-def scaling_table() -> str:
-    """How long the full exact best response takes, from ``benchmarks/scaling.py``."""
-    told = _read("scaling.json")
-    cores = list(next(iter(told["agents"].values()))["hours"])
-    rows = [
-        (
-            f"`{name}`",
-            f"{found['tree_seconds']:.2g} s",
-            *(_time(found["hours"][number]) for number in cores),
-        )
-        for name, found in told["agents"].items()
-    ]
-    head = ("agent", "a tree, one core", *(f"{int(number):,} cores" for number in cores))
-    return table(head, rows)
-
-
-def scaling_limits_table() -> str:
-    """What else takes time on a cluster, from ``benchmarks/scaling.py``."""
-    told = _read("scaling.json")
-    agents = told["agents"]
-    longest = max(agents, key=lambda name: agents[name]["longest_deal_seconds"])
-    fewest = min(agents, key=lambda name: agents[name]["useful_cores"])
-    wall = told["wall"]
-    rows = [
-        (
-            "a new worker is at work after",
-            f"{told['start_seconds']:.1f} s, kernels compiled before",
-        ),
-        (
-            "the longest deal seen",
-            f"{agents[longest]['longest_deal_seconds']:.0f} s (`{longest}`)",
-        ),
-        ("a deal sends home", f"{agents[longest]['bytes_a_deal']:,} bytes"),
-        ("and is put in its place in", f"{1e6 * told['merge_seconds_a_deal']:.0f} µs"),
-        (
-            "so one process keeps busy, at least",
-            f"{float(format(agents[fewest]['useful_cores'], '.2g')):,.0f} workers (`{fewest}`)",
-        ),
-        (
-            "speed-up of two workers on two cores",
-            f"{told['speed_up_of_two_workers']:.2f} ({wall['deals']} deals, `{wall['agent']}`)",
-        ),
-    ]
-    return table(("what", "measured"), rows)
-
-
 RESULT_TABLES: Final[dict[str, Callable[[], str]]] = {
     "agents": agents_table,
-    "scaling": scaling_table,
-    "scaling_limits": scaling_limits_table,
     "training": training_table,
     "training_summary": training_summary_table,
     "training_leaks": training_leaks_table,
