@@ -185,6 +185,7 @@ def likely_hands(
     memory: np.record,
     hands: npt.NDArray[np.int64],
     weights: npt.NDArray[np.float64],
+    rows: States,
 ) -> int:
     """Write what he may hold by now, folded by trump, with its weight.
 
@@ -193,6 +194,8 @@ def likely_hands(
         memory: a record of dtype `BELIEF_DTYPE`.
         hands: int64, 6 * `MAX_DEALT` places are enough, written.
         weights: float64, as long, written; not normalised.
+        rows: two, to work with; the caller's, since a row taken from an array of this kernel's
+            own would not keep it alive (`euchre_env.kernel`).
 
     Returns:
         How many worlds were written; a hand stands there once for each discard that is likely.
@@ -203,7 +206,6 @@ def likely_hands(
     num = deals_into(view, dealt, firsts, discards)
     dealt, firsts, discards = dealt[:num], firsts[: num + 1], discards[: firsts[num]]
     weights[: firsts[num]] = 1.0
-    rows = np.zeros(2, dtype=STATE_DTYPE)
     state, asked = rows[0], rows[1]
     other = 1 - view.seat
     lay_out_again(view, dealt[0], state)
@@ -228,13 +230,14 @@ def likely_hands(
 
 
 @kernel
-def belief_card(view: np.record, cards: int, memory: np.record) -> int:
+def belief_card(view: np.record, cards: int, memory: np.record, rows: States) -> int:
     """The card that is worth most over his likely hands.
 
     Args:
         view: to play; its rules are those of the table of bids.
         cards: the legal ones, a mask that is not 0.
         memory: a record of dtype `BELIEF_DTYPE`.
+        rows: two, to work with.
     """
     if cards & (cards - 1) == 0:
         return lowest(cards)
@@ -246,7 +249,7 @@ def belief_card(view: np.record, cards: int, memory: np.record) -> int:
         numbers[most : most + NUM_GAINS],
         numbers[-MAX_CHOICES:],
     )
-    num = likely_hands(view, memory, hands, weights)
+    num = likely_hands(view, memory, hands, weights, rows)
     search = memory.bidder.search
     write_gains(view, search.trick_weight, gains)
     table = open_hands_at(search.table_address)
@@ -255,13 +258,15 @@ def belief_card(view: np.record, cards: int, memory: np.record) -> int:
 
 
 @kernel
-def _belief(view: np.record, legal_bits: int, stream: np.uint64, memory_address: int) -> int:
+def _belief(
+    view: np.record, legal_bits: int, stream: np.uint64, memory_address: int, rows: States
+) -> int:
     """The belief agent's act; always one of ``legal_bits``."""
     memory = belief_at(memory_address)
     bidder = memory.bidder
     if view.phase == _PLAY:
         if bid_rules(view) == bidder.rules:
-            return belief_card(view, legal_bits, memory)
+            return belief_card(view, legal_bits, memory, rows)
         return search_card(view, legal_bits, stream, bidder.search)
     action = table_bid(view, legal_bits, stream, bidder)
     return action if action >= 0 else expert_bid(view, legal_bits, bidder.search.bids)
@@ -275,21 +280,23 @@ def _belief_batch(
     memory_address: int,
     actions: npt.NDArray[np.int64],
 ) -> None:
+    rows = np.empty(2, dtype=STATE_DTYPE)
     for i in range(views.shape[0]):
-        actions[i] = _belief(views[i], bits[i], rng[i], memory_address)
+        actions[i] = _belief(views[i], bits[i], rng[i], memory_address, rows)
 
 
 def _belief_policy(
     view_address: int, legal_bits: int, stream: np.uint64, memory_address: int
 ) -> int:
-    return _belief(row_at(view_address), legal_bits, stream, memory_address)
+    rows = np.empty(2, dtype=STATE_DTYPE)
+    return _belief(row_at(view_address), legal_bits, stream, memory_address, rows)
 
 
 class BeliefAgent(CompiledAgent):
     """Bids as the bidder does; plays the card that is best over what the other likely holds."""
 
     batch, policy = staticmethod(_belief_batch), staticmethod(_belief_policy)
-    rows_a_thread = 0  # in threads a batch's acts differed now and then: not understood yet
+    rows_a_thread = 0  # in threads a batch differed now and then: freed memory, or another fault
 
     def __init__(self, settings: BeliefSettings | None = None) -> None:
         """Take the settings to play by; the tuned ones when None."""

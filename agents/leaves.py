@@ -62,14 +62,17 @@ def _searched(view: np.record, bits: int, stream: np.uint64, settings: np.record
 
 @kernel
 def _play_deals(
-    states: States, num_deals: int, memory_address: int, sums: npt.NDArray[np.float64]
+    states: States,
+    views: States,
+    num_deals: int,
+    memory_address: int,
+    sums: npt.NDArray[np.float64],
 ) -> None:
     """Play deals out and add up what makers score, by cell; ``sums[1]`` counts them.
 
     In every other deal the bids are drawn at random, so that all cells are met.
     """
     settings = settings_at(memory_address)
-    views = np.empty(1, dtype=STATE_DTYPE)
     state, view = states[0], views[0]
     for number in range(num_deals):
         deal(state)
@@ -109,7 +112,8 @@ def measure_leaves(
     states["dealer"] = 1
     sums = np.zeros((2, NUM_CELLS))
     memory: npt.NDArray[Any] = (settings or Settings()).to_memory()
-    _play_deals(states, num_deals, memory.ctypes.data, sums)
+    views: States = np.empty(1, dtype=STATE_DTYPE)
+    _play_deals(states, views, num_deals, memory.ctypes.data, sums)
     tricks = np.arange(NUM_CELLS) // _COUNTS**2 % _COUNTS
     open_values = MAKER_POINTS[int(rules.super_euchre), tricks].astype(np.float64)
     means: npt.NDArray[np.float64] = (sums[0] + _PRIOR * open_values) / (sums[1] + _PRIOR)

@@ -14,6 +14,9 @@ An index that is read off a row may be negative for all that the compiler knows,
 count from the end. ``seat & 1``, ``trump & 3``, ``card & 63`` say that it is not: no test is
 compiled, and a seat or card that is missing (-1) can never pass for the last one.
 
+Numba frees an array after the last line that names it, and a row taken from it does not keep it
+alive: a kernel never gives a name to a row of an array that it made. The caller makes the array.
+
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (slow, for debuggers and coverage).
 """
 

@@ -24,7 +24,7 @@ from euchre_env.cards import card_number
 from euchre_env.engine import action_masks, apply_all
 from euchre_env.kernel import IS_COMPILED, kernel
 from euchre_env.notation import parse_position
-from euchre_env.state import States
+from euchre_env.state import STATE_DTYPE, States
 from euchre_env.views import blank
 from tests.strategies import same_rules
 from tests.test_agents import masks_of
@@ -46,7 +46,8 @@ def _chances(views: States, masks: np.ndarray, address: int, chances: np.ndarray
 
 @kernel
 def _likely(view: np.record, address: int, hands: np.ndarray, weights: np.ndarray) -> int:
-    return likely_hands(view, belief_at(address), hands, weights)
+    rows = np.empty(2, dtype=STATE_DTYPE)
+    return likely_hands(view, belief_at(address), hands, weights, rows)
 
 
 class TheModel:
@@ -88,9 +89,14 @@ def in_play(num: int, acts_of_play: int, seed: int = 0) -> States:
     return blank(states, states["to_act"])
 
 
-@pytest.mark.parametrize("acts_of_play", [0, 1, 3, 6])
-def test_its_beliefs_are_bayes_rule_with_its_model_of_the_other(acts_of_play: int) -> None:
-    agent = BeliefAgent(BeliefSettings(prune=0.0))
+@pytest.mark.parametrize(
+    ("acts_of_play", "model_worlds"),
+    [(0, 20), (1, 20), (3, 20), (6, 20), (0, 24), (0, 30)],  # from 24 on, other arrays are made
+)
+def test_its_beliefs_are_bayes_rule_with_its_model_of_the_other(
+    acts_of_play: int, model_worlds: int
+) -> None:
+    agent = BeliefAgent(BeliefSettings(model_worlds=model_worlds, prune=0.0))
     hands, weights = np.empty(6 * MAX_DEALT, dtype=np.int64), np.empty(6 * MAX_DEALT)
     for view in in_play(3, acts_of_play):
         num = _likely(view, agent.memory_address, hands, weights)

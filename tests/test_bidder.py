@@ -304,6 +304,15 @@ def test_leaves_are_open_hands_until_they_are_measured() -> None:
     assert measured[1, 2, 2, 1] > -1.9
 
 
+def test_leaves_do_not_depend_on_what_stood_in_memory() -> None:
+    """Freed memory was read: a row of an array does not keep the array alive in a kernel."""
+    measured = measure_leaves(Rules(), 0, 20_000)
+    for filling in (0, 255):
+        held = [np.full(size, filling, dtype=np.uint8) for size in range(8, 4096, 8)]
+        del held
+        np.testing.assert_array_equal(measure_leaves(Rules(), 0, 20_000), measured)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,9 +1,11 @@
 """Faults that were found by trying to break the package, each with the shortest way to it."""
 
+import ast
 import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -223,3 +225,64 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path):
         )
         seen.append(int(done.stdout))
     assert seen == [1, 22]
+
+
+# --- memory of kernels ---------------------------------------------------------------------------
+
+SOURCES = sorted(
+    path
+    for package in ("euchre_env", "agents")
+    for path in (Path(__file__).parents[1] / package).rglob("*.py")
+)
+
+
+def named_rows(source):
+    """Lines of kernels that name a row of a record array made there; Numba frees it too early."""
+    found = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        if not any("kernel" in ast.unparse(item) for item in function.decorator_list):
+            continue
+        made = set()
+        for line in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
+            for target, value in pairs_of(line):
+                if isinstance(value, ast.Call) and "_DTYPE" in ast.unparse(value):
+                    made.add(ast.unparse(target))
+        for line in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
+            found += [
+                line.lineno
+                for _, value in pairs_of(line)
+                if isinstance(value, ast.Subscript)
+                and not isinstance(value.slice, ast.Slice)
+                and ast.unparse(value.value) in made
+            ]
+    return found
+
+
+def pairs_of(line):
+    """Targets of an assignment with what each is given."""
+    target, value = line.targets[0], line.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_fault"),
+    [
+        ("rows = np.empty(2, dtype=STATE_DTYPE)\n    row = rows[0]", True),
+        ("rows = np.zeros(2, STATE_DTYPE)\n    a, b = rows[0], rows[1]", True),
+        ("rows = np.empty(2, dtype=STATE_DTYPE)\n    part = rows[1:]", False),
+        ("rows = np.empty(2, dtype=np.int64)\n    row = rows[0]", False),
+        ("row = given[0]", False),
+    ],
+)
+def test_a_named_row_is_found(lines, is_fault):
+    assert bool(named_rows(f"@kernel\ndef look(given):\n    {lines}\n")) == is_fault
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_no_kernel_names_a_row_of_an_array_that_it_made(path):
+    """Beliefs, and what leaves are worth, were read from memory that had been freed."""
+    assert named_rows(path.read_text(encoding="utf-8")) == []
