@@ -240,28 +240,34 @@ def named_rows(source):
     """Lines of kernels that name a row of a record array made there; Numba frees it too early."""
     found = []
     for function in ast.walk(ast.parse(source)):
-        if not isinstance(function, ast.FunctionDef):
+        if not (isinstance(function, ast.FunctionDef) and is_compiled(function)):
             continue
-        if not any("kernel" in ast.unparse(item) for item in function.decorator_list):
-            continue
-        made = set()
-        for line in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
-            for target, value in pairs_of(line):
-                if isinstance(value, ast.Call) and "_DTYPE" in ast.unparse(value):
-                    made.add(ast.unparse(target))
-        for line in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
-            found += [
-                line.lineno
-                for _, value in pairs_of(line)
-                if isinstance(value, ast.Subscript)
-                and not isinstance(value.slice, ast.Slice)
-                and ast.unparse(value.value) in made
-            ]
+        given = [pair for line in ast.walk(function) for pair in pairs_of(line)]
+        made = {
+            ast.unparse(target)
+            for target, value in given
+            if isinstance(value, ast.Call) and "_DTYPE" in ast.unparse(value)
+        }
+        found += [
+            value.lineno
+            for _, value in given
+            if isinstance(value, ast.Subscript)
+            and not isinstance(value.slice, ast.Slice)
+            and ast.unparse(value.value) in made
+        ]
     return found
 
 
+def is_compiled(function):
+    """Whether Numba compiles it: a kernel, or an agent's policy, which has no decorator."""
+    marks = [ast.unparse(item) for item in function.decorator_list]
+    return function.name.endswith("_policy") or any("kernel" in mark for mark in marks)
+
+
 def pairs_of(line):
-    """Targets of an assignment with what each is given."""
+    """Targets of an assignment with what each is given; none for any other line."""
+    if not isinstance(line, ast.Assign):
+        return []
     target, value = line.targets[0], line.value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         return list(zip(target.elts, value.elts, strict=True))
@@ -278,8 +284,9 @@ def pairs_of(line):
         ("row = given[0]", False),
     ],
 )
-def test_a_named_row_is_found(lines, is_fault):
-    assert bool(named_rows(f"@kernel\ndef look(given):\n    {lines}\n")) == is_fault
+@pytest.mark.parametrize("head", ["@kernel\ndef look(given):", "def _belief_policy(given):"])
+def test_a_named_row_is_found(lines, is_fault, head):
+    assert bool(named_rows(f"{head}\n    {lines}\n")) == is_fault
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
