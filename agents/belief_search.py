@@ -2,46 +2,54 @@
 
 Perfect-information Monte Carlo (Ginsberg, JAIR 2001) values a card over worlds; drawn alike, they
 forget that a player who has passed holds few trumps. Here every hand that fits is gone through,
-weighted by the exact posterior (`agents.beliefs`): the chances of all that he did, by a model of
-him. So the tree's own structure is used as it was to be (Long et al., AAAI 2010), and inference,
+weighted by the exact posterior (`agents.likely_hands`): the chances of all that he did, by a model
+of him. So the tree's own structure is used as it was to be (Long et al., AAAI 2010), and inference,
 which plain search lacks, is added.
 
-The model of him is the bidder: bids and discards have its table's probabilities; a card is as
-likely as it is good, a soft maximum of its values over worlds drawn as *he* sees them. Bids are
-the bidder's own. Under rules that its table does not cover, the agent plays as the bidder does.
+With two cards left in each hand nothing needs to lie open any more: what both may hold, as far as
+both know, makes a game that is solved (`agents.endgame`).
+
+Bids are the bidder's own. Under rules that its table does not cover, the agent plays as the bidder
+does.
 
 Name: ``belief``.
 """
 
 from dataclasses import dataclass, field
-from math import comb
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from agents.base import CompiledAgent
-from agents.bid_table import MOST_ACTS, act_weights, bid_rules, table_at
-from agents.bidder import BIDDER_DTYPE, BidderAgent, BidderSettings, table_bid
+from agents.bid_table import bid_rules
+from agents.bidder import BidderAgent, BidderSettings, table_bid
+from agents.endgame import ROUNDS, card_of, solve_endgame, write_payoffs
 from agents.expert_bids import expert_bid
-from agents.models import view_key
-from agents.open_hands import fold, open_hands_at
+from agents.likely_hands import (
+    BELIEF_DTYPE,
+    MAX_DEALT,
+    belief_at,
+    likely_hands,
+    public_hands,
+)
+from agents.open_hands import open_hands_at
 from agents.pimc import MAX_CHOICES, NUM_GAINS, best_card, value_cards, write_gains
-from agents.replay import act_at, cards_left, deals_into, lay_out_again, pose
-from agents.search import Settings, card_values, search_card
+from agents.search import Settings, search_card
 from agents.worlds import has_hidden_discard
 from euchre_env.actions import Phase
-from euchre_env.cards import HAND_SIZE
-from euchre_env.engine import apply, legal_actions
-from euchre_env.kernel import as_pointer, int64, kernel, lowest, popcount
+from euchre_env.cards import HAND_SIZE, NUM_CARDS
+from euchre_env.dealing import mix
+from euchre_env.kernel import int64, kernel, lowest, popcount
 from euchre_env.state import NO_CARD, STATE_DTYPE, States
-from euchre_env.views import blank_into, discard_place, row_at
+from euchre_env.views import row_at
 
-_PLAY, _BLIND = int(Phase.PLAY), int(Phase.NAME_BLIND)
-MAX_DEALT: Final = comb(18, HAND_SIZE)
-"""Hands that he may have been dealt, with the 24 cards that the table of bids is for."""
-_SEED: Final = np.uint64(0x5DEECE66D)
+_PLAY = int(Phase.PLAY)
+_11, _UNIT = np.uint64(11), 2.0**-53
+MAX_TYPES: Final = 2_449
+"""What a seat may hold and have laid away with two cards left, at most, and one more: a dealer who
+has played the upcard holds two of the 18 cards that are not public, and laid another away."""
+MAX_ROUNDS: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,8 @@ class BeliefSettings:
     """Share of his cards that are any legal card, 0 to 1."""
     prune: float = 1e-3
     """Worlds less likely than this part of the likeliest are left out, 0 to 1."""
+    endgame_rounds: int = ROUNDS
+    """Rounds of regret matching with two cards left; 0: open hands to the end."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -72,189 +82,126 @@ class BeliefSettings:
                 raise ValueError(f"{name}={getattr(self, name)}: it is 0 to 1")
         if not 0 < self.temperature < np.inf:
             raise ValueError(f"temperature={self.temperature}: it is above 0")
+        if not 0 <= self.endgame_rounds <= MAX_ROUNDS:
+            raise ValueError(f"endgame_rounds={self.endgame_rounds}: it is 0 to {MAX_ROUNDS}")
         Settings(worlds=self.model_worlds)
 
 
-BELIEF_DTYPE: Final = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                ("bidder", BIDDER_DTYPE),
-                ("model", BIDDER_DTYPE),
-                ("temperature", np.float64),
-                ("floor", np.float64),
-                ("card_floor", np.float64),
-                ("prune", np.float64),
-            ]
-        ),
-    )
-)
-"""`BeliefSettings` in memory; `model` is the bidder as whom the other is seen."""
+# --- a card over open hands -----------------------------------------------------------------------
 
 
 @kernel
-def belief_at(address: int) -> np.record:
-    """The record of dtype `BELIEF_DTYPE` at an address."""
-    return numba.carray(as_pointer(address), (1,), BELIEF_DTYPE)[0]
-
-
-# --- the model of the other -----------------------------------------------------------------------
-
-
-@kernel
-def _bid_chance(view: np.record, bits: int, action: int, memory: np.record) -> float:
-    """How likely the model bids or lays away so."""
-    model, num = memory.model, popcount(bits)
-    weights = np.zeros(MOST_ACTS)
-    total = act_weights(table_at(model.bid_address), view, bits, model.least, weights)
-    if total > 0:
-        share = weights[popcount(bits & (int64(1) << action) - 1)] / total
-    else:
-        share = 1.0 if expert_bid(view, bits, model.search.bids) == action else 0.0
-    return memory.floor / num + (1.0 - memory.floor) * share
-
-
-@kernel
-def _card_chance(view: np.record, cards: int, card: int, memory: np.record) -> float:
-    """How likely the model plays a card: a soft maximum of what the cards are worth to it."""
-    num, trump = popcount(cards), view.trump & 3
-    totals = np.zeros(MAX_CHOICES)
-    worlds = card_values(view, cards, view_key(view, _SEED), memory.model.search, totals)
-    best = totals[:num].max()
-    folded = fold(int64(1) << card, trump)
-    place = popcount(fold(cards, trump) & folded - 1)
-    total = 0.0
-    for k in range(num):
-        totals[k] = np.exp((totals[k] - best) / (worlds * memory.temperature))
-        total += totals[k]
-    return memory.card_floor / num + (1.0 - memory.card_floor) * totals[place] / total
-
-
-@kernel
-def act_chance(view: np.record, bits: int, action: int, memory: np.record) -> float:
-    """How likely the other is thought to do an act.
-
-    Args:
-        view: what he sees, at an act of his; its rules are those of the table of bids.
-        bits: mask of the legal acts.
-        action: one of them.
-        memory: a record of dtype `BELIEF_DTYPE`.
-    """
-    if view.phase == _PLAY:
-        return _card_chance(view, bits, action, memory)
-    return _bid_chance(view, bits, action, memory)
-
-
-# --- what he holds --------------------------------------------------------------------------------
-
-
-@kernel
-def _weigh_act(
-    state: np.record,
-    action: int,
-    dealt: npt.NDArray[np.int64],
-    firsts: npt.NDArray[np.int64],
-    discards: npt.NDArray[np.int8],
-    weights: npt.NDArray[np.float64],
-    asked: np.record,
-    memory: np.record,
-) -> None:
-    """Multiply every world's weight by the chance of one act of his; drop what became unlikely."""
-    other = state.to_act
-    has_laid_away = state.dealer == other and discard_place(state) >= 0
-    most = 0.0
-    for i in range(dealt.shape[0]):
-        for k in range(firsts[i], firsts[i + 1]):
-            if weights[k] == 0.0:
-                continue
-            pose(state, other, dealt[i], discards[k] if has_laid_away else NO_CARD, asked)
-            bits = legal_actions(asked)
-            if bits & (bits - 1):
-                wanted = int64(discards[k] if action < 0 else action)
-                weights[k] *= act_chance(asked, bits, wanted, memory)
-            most = max(most, weights[k])
-    for k in range(weights.shape[0]):
-        if weights[k] < memory.prune * most:
-            weights[k] = 0.0
-
-
-@kernel
-def likely_hands(
+def _open_card(
     view: np.record,
+    cards: int,
     memory: np.record,
-    hands: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.float64],
+    gains: npt.NDArray[np.float64],
     rows: States,
 ) -> int:
-    """Write what he may hold by now, folded by trump, with its weight.
+    """The card that is worth most over his likely hands, each laid open."""
+    most = MAX_DEALT * (HAND_SIZE + 1) if has_hidden_discard(view) else MAX_DEALT
+    hands = np.zeros(most, dtype=np.int64)
+    numbers = np.zeros(most + MAX_CHOICES)
+    weights, totals = numbers[:most], numbers[most:]
+    num = likely_hands(view, memory, hands, weights, rows)
+    table = open_hands_at(memory.bidder.search.table_address)
+    value_cards(view, cards, table, hands[:num], weights[:num], gains, totals)
+    return best_card(view.trump & 3, cards, totals)
 
-    Args:
-        view: to play; its rules are those of the table of bids.
-        memory: a record of dtype `BELIEF_DTYPE`.
-        hands: int64, 6 * `MAX_DEALT` places are enough, written.
-        weights: float64, as long, written; not normalised.
-        rows: two, to work with; the caller's, since a row taken from an array of this kernel's
-            own would not keep it alive (`euchre_env.kernel`).
 
-    Returns:
-        How many worlds were written; a hand stands there once for each discard that is likely.
-    """
-    dealt = np.zeros(MAX_DEALT, dtype=np.int64)
-    firsts = np.zeros(MAX_DEALT + 1, dtype=np.int64)
-    discards = np.zeros(MAX_DEALT * (HAND_SIZE + 1), dtype=np.int8)
-    num = deals_into(view, dealt, firsts, discards)
-    dealt, firsts, discards = dealt[:num], firsts[: num + 1], discards[: firsts[num]]
-    weights[: firsts[num]] = 1.0
-    state, asked = rows[0], rows[1]
-    other = 1 - view.seat
-    lay_out_again(view, dealt[0], state)
-    for place in range(view.num_actions):
-        if state.to_act == other and state.phase != _BLIND:
-            blank_into(state, other, asked)
-            action = view.history[place]
-            _weigh_act(
-                state, action, dealt, firsts, discards, weights[: firsts[num]], asked, memory
-            )
-        apply(state, act_at(view, place, discards[0]))
-    written = 0
-    for i in range(num):
-        for k in range(firsts[i], firsts[i + 1]):
-            if weights[k] > 0.0:
-                hands[written] = fold(
-                    cards_left(view, other, dealt[i], discards[k]), view.trump & 3
-                )
-                weights[written] = weights[k]
-                written += 1
-    return written
+# --- a card of the last two tricks ----------------------------------------------------------------
 
 
 @kernel
-def belief_card(view: np.record, cards: int, memory: np.record, rows: States) -> int:
-    """The card that is worth most over his likely hands.
+def is_endgame(view: np.record) -> bool:
+    """Whether the seat to act has two cards, and so has the other, or one that answers a lead."""
+    return popcount(view.hands[view.seat & 1]) == 2
+
+
+@kernel
+def _find_own(
+    view: np.record,
+    prune: float,
+    hands: npt.NDArray[np.int64],
+    bars: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+    num: int,
+) -> int:
+    """Where the seat's own hand stands among all that it may hold; it is added where left out."""
+    hand = view.hands[view.seat & 1]
+    bar = hand | (int64(1) << view.discard if view.discard != NO_CARD else int64(0))
+    for i in range(num):
+        if hands[i] == hand and bars[i] == bar:
+            return i
+    hands[num] = hand
+    bars[num] = bar
+    weights[num] = prune * weights[:num].max()
+    return num
+
+
+@kernel
+def endgame_chance(
+    view: np.record, memory: np.record, gains: npt.NDArray[np.float64], rows: States
+) -> float:
+    """How likely the lower of two cards is played in the equilibrium of the last two tricks.
+
+    Args:
+        view: to play, two cards left (`is_endgame`); its rules are those of the table of bids.
+        memory: a record of dtype `BELIEF_DTYPE`, with rounds.
+        gains: from ``pimc.write_gains``.
+        rows: three, to work with.
+    """
+    seat, leader = view.seat & 1, (view.to_act if view.led_card < 0 else 1 - view.to_act) & 1
+    hands = np.empty((2, MAX_TYPES), dtype=np.int64)
+    bars = np.empty((2, MAX_TYPES), dtype=np.int64)
+    weights = np.empty((2, MAX_TYPES))
+    nums = np.zeros(2, dtype=np.int64)
+    for player in range(2):
+        nums[player] = public_hands(
+            view, player, memory, hands[player], bars[player], weights[player], rows
+        )
+    own = _find_own(view, memory.prune, hands[seat], bars[seat], weights[seat], nums[seat])
+    nums[seat] = max(nums[seat], own + 1)
+    worth = np.empty(3)
+    for tricks in range(3):
+        worth[tricks] = gains[tricks] if seat == leader else -gains[2 - tricks]
+    num, others = nums[leader], nums[1 - leader]
+    leads, answers = hands[leader, :num], hands[1 - leader, :others]
+    highs, edges = np.empty((num, 2)), np.empty((num, 2, others))
+    write_payoffs(
+        leads, bars[leader, :num], weights[leader, :num],
+        answers, bars[1 - leader, :others], weights[1 - leader, :others],
+        worth, view.trump & 3, highs, edges,
+    )  # fmt: skip
+    leading, answering = np.empty(num), np.empty((NUM_CARDS, others))
+    solve_endgame(leads, highs, edges, memory.endgame_rounds, leading, answering)
+    return float(leading[own] if seat == leader else answering[view.led_card, own])
+
+
+# --- the agent ------------------------------------------------------------------------------------
+
+
+@kernel
+def belief_card(
+    view: np.record, cards: int, stream: np.uint64, memory: np.record, rows: States
+) -> int:
+    """The card to play, one of ``cards``.
 
     Args:
         view: to play; its rules are those of the table of bids.
         cards: the legal ones, a mask that is not 0.
+        stream: key of the random stream; with two cards left an equilibrium may mix them.
         memory: a record of dtype `BELIEF_DTYPE`.
-        rows: two, to work with.
+        rows: three, to work with.
     """
     if cards & (cards - 1) == 0:
         return lowest(cards)
-    most = MAX_DEALT * (HAND_SIZE + 1) if has_hidden_discard(view) else MAX_DEALT
-    hands = np.zeros(most, dtype=np.int64)
-    numbers = np.zeros(most + NUM_GAINS + MAX_CHOICES)
-    weights, gains, totals = (
-        numbers[:most],
-        numbers[most : most + NUM_GAINS],
-        numbers[-MAX_CHOICES:],
-    )
-    num = likely_hands(view, memory, hands, weights, rows)
-    search = memory.bidder.search
-    write_gains(view, search.trick_weight, gains)
-    table = open_hands_at(search.table_address)
-    value_cards(view, cards, table, hands[:num], weights[:num], gains, totals)
-    return best_card(view.trump & 3, cards, totals)
+    gains = np.zeros(NUM_GAINS)
+    write_gains(view, memory.bidder.search.trick_weight, gains)
+    if memory.endgame_rounds == 0 or not is_endgame(view) or gains[0] == gains[2]:
+        return _open_card(view, cards, memory, gains, rows)
+    first = endgame_chance(view, memory, gains, rows)
+    return card_of(cards, int64(float(mix(stream) >> _11) * _UNIT >= first))
 
 
 @kernel
@@ -266,7 +213,7 @@ def _belief(
     bidder = memory.bidder
     if view.phase == _PLAY:
         if bid_rules(view) == bidder.rules:
-            return belief_card(view, legal_bits, memory, rows)
+            return belief_card(view, legal_bits, stream, memory, rows)
         return search_card(view, legal_bits, stream, bidder.search)
     action = table_bid(view, legal_bits, stream, bidder)
     return action if action >= 0 else expert_bid(view, legal_bits, bidder.search.bids)
@@ -280,7 +227,7 @@ def _belief_batch(
     memory_address: int,
     actions: npt.NDArray[np.int64],
 ) -> None:
-    rows = np.empty(2, dtype=STATE_DTYPE)
+    rows = np.empty(3, dtype=STATE_DTYPE)
     for i in range(views.shape[0]):
         actions[i] = _belief(views[i], bits[i], rng[i], memory_address, rows)
 
@@ -288,7 +235,7 @@ def _belief_batch(
 def _belief_policy(
     view_address: int, legal_bits: int, stream: np.uint64, memory_address: int
 ) -> int:
-    rows = np.empty(2, dtype=STATE_DTYPE)
+    rows = np.empty(3, dtype=STATE_DTYPE)
     return _belief(row_at(view_address), legal_bits, stream, memory_address, rows)
 
 
@@ -308,7 +255,7 @@ class BeliefAgent(CompiledAgent):
         self._model = model
         memory = np.zeros(1, dtype=BELIEF_DTYPE)
         memory["bidder"], memory["model"] = self._bidder.memory, model.memory
-        for name in ("temperature", "floor", "card_floor", "prune"):
+        for name in ("temperature", "floor", "card_floor", "prune", "endgame_rounds"):
             memory[name] = getattr(own, name)
         self.memory = memory
 

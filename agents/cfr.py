@@ -89,7 +89,7 @@ class Args:
     """Learn bids by counterfactual regret and save them."""
 
     minutes: float = 2.0
-    """how long; the bids that ship took 20"""
+    """how long; the bids that ship are those of --deals 300000000, nine minutes"""
     deals: int | None = None
     """learn from so many deals instead (in steps of 100,000): the same number, the same table"""
     seed: int = 0

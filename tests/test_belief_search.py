@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from agents import make_agent, streams
-from agents.belief_search import (
-    MAX_DEALT,
-    BeliefAgent,
-    BeliefSettings,
-    act_chance,
-    belief_at,
-    likely_hands,
-)
+from agents.belief_search import BeliefAgent, BeliefSettings
 from agents.beliefs import posterior
 from agents.bidder import BidderAgent
 from agents.evaluation import match
+from agents.likely_hands import MAX_DEALT, act_chance, belief_at, likely_hands
 from agents.open_hands import fold
 from agents.search import SearchAgent, Settings
 from euchre_env.actions import NUM_ACTIONS, Phase, action_name
@@ -69,6 +63,12 @@ class TheModel:
 
 def in_play(num: int, acts_of_play: int, seed: int = 0) -> States:
     """Views of the seat to act after some cards, in deals that bidders play."""
+    states = full_states(num, acts_of_play, seed)
+    return blank(states, states["to_act"])
+
+
+def full_states(num: int, acts_of_play: int, seed: int = 0) -> States:
+    """Deals that bidders play, after some cards."""
     states = same_rules(8 * num, seed=seed)
     agent = BidderAgent()
     kept = []
@@ -86,7 +86,7 @@ def in_play(num: int, acts_of_play: int, seed: int = 0) -> States:
         apply_all(states, agent.act(views, masks, streams(step, len(states))))
     states = np.concatenate(kept)[:num]
     assert len(states) == num
-    return blank(states, states["to_act"])
+    return states
 
 
 @pytest.mark.parametrize(
