@@ -1,5 +1,6 @@
 """Controls notice the faults they are there for."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents import make_agent
 from agents.evaluation import Estimate, match
 from agents.evaluation.cli import main
 from agents.evaluation.controls import Control, load_ceilings, run_controls
 from agents.scripted import NoviceAgent
+from euchre_env.kernel import IS_COMPILED
 from euchre_env.rules import Rules
+from tests.cheater import Cheater, head_to_head
 
 SETTINGS: dict[str, Any] = {"pairs": 50, "seed": 0, "deals": "dev", "rules": Rules()}
 
@@ -72,6 +76,26 @@ def test_nobody_wins_more_than_the_others_exploitability() -> None:
     turned = match("random", "novice", pairs=500)
     low = controls_of(results=[turned], ceilings={"random": Estimate(0.5, 0.45, 0.55)})
     assert not low["novice against random: ceiling"].passed
+
+
+MEASURED = load_ceilings(Path(__file__).parents[1] / "results", Rules())
+FIELD = ("random", "novice", "expert", "search", "bidder", "ppo-strong", "ppo-selfplay")
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="thousands of deals")
+def test_no_shipped_agent_wins_more_than_the_best_response_to_the_other_does() -> None:
+    results = [match(*two, pairs=1_000, games=0) for two in itertools.combinations(FIELD, 2)]
+    found = controls_of(results=results, ceilings=MEASURED)
+    ceilings = [control for name, control in found.items() if name.endswith(": ceiling")]
+    assert len(ceilings) == len(MEASURED) * (len(FIELD) - 1)
+    assert [control.name for control in ceilings if not control.passed] == []
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="thousands of deals")
+@pytest.mark.parametrize("name", sorted(MEASURED))
+def test_who_sees_all_cards_wins_more_than_that(name: str) -> None:
+    score = head_to_head(Cheater(), make_agent(name), 2_000)
+    assert score.mean - 1.96 * score.error > MEASURED[name].high
 
 
 def test_a_failed_control_is_exit_code_1(tmp_path: Path, capsys: Any) -> None:
