@@ -25,9 +25,9 @@ from euchre_env.rules import Rules
 
 ROOT: Final = Path(__file__).parents[1]
 NUMBERS, PAGE = ROOT / "results/leaderboard.json", ROOT / "docs/leaderboard.md"
-NOT_RANKED: Final = ("run", "best_response", "belief", "ppo-strong", "ppo-selfplay")
+NOT_RANKED: Final = ("run", "best_response", "belief")
 """Names of `AGENTS` that are left out: the first two are no agents by themselves (a folder, an
-opponent must be told), the third is too slow for so many pairs, the page is older than the rest."""
+opponent must be told), the third is too slow for so many pairs."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ Preset = Literal["quick", "strong", "selfplay"]
 
 PRESETS: Final[dict[Preset, dict[str, Any]]] = {
     "quick": {},
-    "strong": {"opponent": ("expert",), "steps": 16_000_000},
+    "strong": {"opponent": ("expert",), "steps": 40_000_000},
     "selfplay": {
         "opponent": ("expert",),
         "self_play": True,
         "pool_self": 0.4,
         "pool_past": 0.25,  # a third of the deals against the script: see docs/training.md
-        "steps": 12_000_000,
+        "steps": 20_000_000,
         "entropy": 0.05,
         "entropy_end": 0.01,  # real to the end: a policy without it is easy to exploit
     },
