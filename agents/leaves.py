@@ -1,10 +1,10 @@
 """What a deal is worth once trump is made, to players who do not see all cards.
 
 With all hands open the lead costs nothing, and a finesse always works: bids priced that way let
-the nondealer make trump too readily (by 0.12 points a deal) and the dealer pass too rarely.
-So deals are played out by the search agent after bids of all kinds, and what makers scored is
-averaged by what mattered: who made trump, the tricks that open hands would give, and the trumps of
-both. `agents.cfr` values its leaves by these means: a look-up, as cheap as the open hands alone.
+the nondealer make trump too readily and the dealer pass too rarely. So deals are played out by the
+search agent after bids of all kinds, and what makers scored is averaged by what mattered: who made
+trump, the tricks that open hands would give, and the trumps of both. `agents.cfr` values its leaves
+by these means: a look-up, as cheap as the open hands alone.
 """
 
 from typing import Any, Final
