@@ -32,6 +32,7 @@ PAGES: Final = (
     "docs/agents.md",
     "docs/environment.md",
     "docs/reading.md",
+    "docs/scaling.md",
     "docs/training.md",
     *(f"docs/api/{name}.md" for name in _API),
 )

@@ -172,8 +172,29 @@ def training_sweep_table() -> str:
     return table(("changed", "points a deal over expert [95%]", "minutes on one core"), rows)
 
 
+def scaling_table() -> str:
+    """What the full best response takes on so many cores, from ``benchmarks/scaling.py``."""
+    rows = []
+    for name, found in _read("scaling.json")["agents"].items():
+        rows.append(
+            (
+                f"`{name}`",
+                f"{found['tree_seconds']:.2f}",
+                f"{found['longest_deal_seconds']:.1f}",
+                *(f"{float(format(hours, '.2g')):g}" for hours in found["hours"].values()),
+                f"{float(format(found['useful_cores'], '.1g')):,.0f}",
+            )
+        )
+    head = (
+        "agent", "seconds a hand and seat", "longest deal, seconds", "hours on 1 core", "2", "100",
+        "1,000", "useful cores",
+    )  # fmt: skip
+    return table(head, rows)
+
+
 RESULT_TABLES: Final[dict[str, Callable[[], str]]] = {
     "agents": agents_table,
+    "scaling": scaling_table,
     "training": training_table,
     "training_summary": training_summary_table,
     "training_leaks": training_leaks_table,
