@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import Agent
-from agents.beliefs import candidates, posterior
+from agents.beliefs import posterior
 from agents.game_tree import Tree
 from agents.models import Model
 from agents.tree_nodes import MAX_ALTERNATIVES, STAGES, Leaks, Nodes, Worlds, root
+from agents.weighing import candidates
 from euchre_env.actions import NUM_ACTIONS, Phase
 from euchre_env.engine import action_bits
 from euchre_env.state import NO_CARD, NOBODY, States
