@@ -15,9 +15,11 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from euchre_env.actions import NUM_ACTIONS
+from euchre_env.actions import NUM_ACTIONS, action_name
 from euchre_env.dealing import as_streams
+from euchre_env.engine import action_bits, legal_actions
 from euchre_env.kernel import IS_COMPILED, kernel, policy_address
+from euchre_env.notation import format_position
 from euchre_env.state import NOBODY, STATE_DTYPE, States
 
 
@@ -95,18 +97,81 @@ def streams(
 
 
 @kernel
-def _mask_bits(masks: npt.NDArray[np.int8], bits: npt.NDArray[np.int64]) -> int:
-    """Masks as 64-bit sets; returns the first row without an act, or -1."""
-    empty = -1
+def _read_rows(rows: States, masks: npt.NDArray[np.int8], bits: npt.NDArray[np.int64]) -> int:
+    """Masks as 64-bit sets; returns the first row that no agent could answer, or -1."""
+    wrong = -1
     for i in range(masks.shape[0]):
         row = np.int64(0)
         for action in range(NUM_ACTIONS):
             if masks[i, action] != 0:
                 row |= np.int64(1) << action
         bits[i] = row
-        if row == 0 and empty < 0:
-            empty = i
-    return empty
+        is_asked = rows[i].seat == rows[i].to_act
+        if wrong < 0 and (row == 0 or not is_asked or row & ~legal_actions(rows[i]) != 0):
+            wrong = i
+    return wrong
+
+
+def _why_not(view: np.record, bits: int, row: int) -> str:
+    """What is wrong with a row that `_read_rows` has found."""
+    if view.seat == NOBODY:
+        return "these are full states: an agent is shown views (views.blank)"
+    if bits == 0:
+        return f"row {row} of the masks has no legal act"
+    place = f"row {row}, {format_position(view)!r}"
+    if view.seat != view.to_act:
+        return f"{place}: it is not this seat's turn, and an agent is asked when it is"
+    wrong = bits & ~int(action_bits(np.array([view], dtype=STATE_DTYPE))[0])
+    names = ", ".join(action_name(a) for a in range(NUM_ACTIONS) if wrong >> a & 1)
+    return f"{place}: its mask allows {names}, not legal there"
+
+
+def at_the_door(
+    views: States, action_masks: npt.NDArray[np.int8]
+) -> tuple[States, npt.NDArray[np.int8], npt.NDArray[np.int64]]:
+    """Views and masks as kernels take them, checked: a kernel trusts them, and reads no bounds.
+
+    Args:
+        views: shape (n,), as for `Agent.act`.
+        action_masks: shape (n, 42); some of the legal acts will do.
+
+    Returns:
+        Views and masks, C-contiguous, and the masks as sets of acts, int64, shape (n,).
+
+    Raises:
+        ValueError: what are no views, full states, views of a seat that is not to act, other
+            shapes, a row without an act, or one with an act that is not legal.
+    """
+    if not isinstance(views, np.ndarray) or views.dtype != STATE_DTYPE:
+        kind = views.dtype if isinstance(views, np.ndarray) else type(views).__name__
+        raise ValueError(f"views are an array of dtype STATE_DTYPE (views.blank), not {kind}")
+    rows = np.require(views, STATE_DTYPE, ["C", "W"])
+    masks = np.require(action_masks, np.int8, ["C", "W"])
+    if views.ndim != 1 or masks.shape != (len(rows), NUM_ACTIONS):
+        raise ValueError(
+            f"views of shape {views.shape}, masks of shape {masks.shape}: (n,) and "
+            f"(n, {NUM_ACTIONS}) are expected"
+        )
+    bits = np.empty(len(rows), dtype=np.int64)
+    wrong = int(_read_rows(rows, masks, bits))
+    if wrong >= 0:
+        raise ValueError(_why_not(rows[wrong], int(bits[wrong]), wrong))
+    return rows, masks, bits
+
+
+def keys_at_the_door(rng: npt.NDArray[np.uint64], num: int) -> npt.NDArray[np.uint64]:
+    """Keys of random streams as kernels take them.
+
+    Raises:
+        ValueError: another shape than ``(num,)``, or no whole numbers.
+    """
+    keys = np.asarray(rng)
+    if keys.shape != (num,) or (keys.dtype.kind not in "iu" and num):
+        raise ValueError(
+            f"{num} views, rng of shape {keys.shape} and dtype {keys.dtype}: a key a row is "
+            f"expected, uint64 of shape ({num},), as agents.streams makes them"
+        )
+    return np.require(keys, np.uint64, ["C", "W"])
 
 
 def _num_cores() -> int:
@@ -169,23 +234,11 @@ class CompiledAgent:
         """Choose an act for every view (see `Agent.act`).
 
         Raises:
-            ValueError: full states instead of views, other shapes, or a row without a legal act.
+            ValueError: what `at_the_door` refuses, or keys of another shape.
         """
-        rows = np.require(views, STATE_DTYPE, ["C", "W"])
-        masks = np.require(action_masks, np.int8, ["C", "W"])
-        keys = np.require(rng, np.uint64, ["C", "W"])
+        rows, _, bits = at_the_door(views, action_masks)
         num = len(rows)
-        if rows.shape != (num,) or masks.shape != (num, NUM_ACTIONS) or keys.shape != (num,):
-            raise ValueError(
-                f"views of shape {rows.shape}, masks of shape {masks.shape}, rng of shape "
-                f"{keys.shape}: (n,), (n, {NUM_ACTIONS}) and (n,) are expected"
-            )
-        if (rows["seat"] == NOBODY).any():
-            raise ValueError("these are full states: an agent is shown views (views.blank)")
-        bits = np.empty(num, dtype=np.int64)
-        empty = _mask_bits(masks, bits)
-        if empty >= 0:
-            raise ValueError(f"row {empty} of the masks has no legal act")
+        keys = keys_at_the_door(rng, num)
         actions = np.empty(num, dtype=np.int64)
         num_threads = min(_num_cores(), num // self.rows_a_thread) if self.rows_a_thread else 1
         if num_threads < 2:

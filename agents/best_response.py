@@ -12,14 +12,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import Agent
+from agents.base import Agent, at_the_door
 from agents.beliefs import posterior
 from agents.game_tree import Tree
 from agents.models import Model
 from agents.tree_nodes import MAX_ALTERNATIVES, STAGES, Leaks, Nodes, Worlds, root
 from agents.weighing import candidates
 from euchre_env.actions import NUM_ACTIONS, Phase
-from euchre_env.engine import action_bits
 from euchre_env.state import NO_CARD, NOBODY, States
 
 _BLIND: Final = int(Phase.NAME_BLIND)
@@ -112,10 +111,10 @@ class BestResponseAgent:
         """Choose an act for every view (see `agents.base.Agent.act`); nothing is drawn.
 
         Raises:
-            ValueError: an answer of the agent that is not legal.
+            ValueError: an answer of the agent that is not legal, or what
+                `agents.base.at_the_door` refuses.
         """
-        rows = np.atleast_1d(np.asarray(views))
-        bits = action_bits(rows.copy())
+        rows, _, bits = at_the_door(views, action_masks)
         return np.array(
             [self._choose(rows[i : i + 1], int(bits[i])) for i in range(len(rows))], dtype=np.int64
         )

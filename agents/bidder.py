@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import CompiledAgent, streams
+from agents.base import CompiledAgent, at_the_door, streams
 from agents.bid_table import (
     MOST_ACTS,
     BidTable,
@@ -145,7 +145,7 @@ def _bidder_policy(
 @kernel
 def _write_probabilities(
     views: States,
-    masks: npt.NDArray[np.int8],
+    bits: npt.NDArray[np.int64],
     memory_address: int,
     probabilities: npt.NDArray[np.float64],
 ) -> None:
@@ -155,14 +155,11 @@ def _write_probabilities(
     for i in range(views.shape[0]):
         if not _has_table(views[i], memory):
             continue
-        bits = int64(0)
-        for action in range(NUM_ACTIONS):
-            bits |= int64(masks[i, action] != 0) << action
-        total = act_weights(table_at(memory.bid_address), views[i], bits, memory.least, weights)
-        k = 0
-        while bits and total > 0:
-            probabilities[i, lowest(bits)] = weights[k] / total
-            bits &= bits - 1
+        left, k = bits[i], 0
+        total = act_weights(table_at(memory.bid_address), views[i], left, memory.least, weights)
+        while left and total > 0:
+            probabilities[i, lowest(left)] = weights[k] / total
+            left &= left - 1
             k += 1
 
 
@@ -207,14 +204,17 @@ class BidderAgent(CompiledAgent):
 
         Returns:
             float64, shape (n, 42), rows that sum to 1.
+
+        Raises:
+            ValueError: what `agents.base.at_the_door` refuses.
         """
-        chances = np.zeros((len(views), NUM_ACTIONS))
-        masks = np.ascontiguousarray(action_masks, dtype=np.int8)
-        _write_probabilities(views, masks, self.memory_address, chances)
+        rows, masks, bits = at_the_door(views, action_masks)
+        chances = np.zeros((len(rows), NUM_ACTIONS))
+        _write_probabilities(rows, bits, self.memory_address, chances)
         rest = np.flatnonzero(chances.sum(axis=1) == 0)
         if len(rest):
             keys = np.repeat(streams(0, 1), len(rest))
-            chances[rest, self.act(views[rest], masks[rest], keys)] = 1.0
+            chances[rest, self.act(rows[rest], masks[rest], keys)] = 1.0
         return chances
 
 

@@ -27,11 +27,11 @@ from typing import IO, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import AgentError
+from agents.base import AgentError, at_the_door, keys_at_the_door
 from agents.guest_process import PLACE, RAISED, TEXT_BYTES, read_exactly, write_all
 from euchre_env.actions import NUM_ACTIONS, action_name
 from euchre_env.notation import format_position
-from euchre_env.state import STATE_DTYPE, States
+from euchre_env.state import States
 
 T = TypeVar("T")
 
@@ -82,7 +82,8 @@ class Guest:
             ValueError: a time limit that is none.
             ImportError: the agent cannot be made; the message says why.
         """
-        if not 0 < time_limit < threading.TIMEOUT_MAX:
+        is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+        if not is_number or not 0 < time_limit < threading.TIMEOUT_MAX:
             raise ValueError(f"time_limit={time_limit!r}: it is a number of seconds above 0")
         found = PLACE.fullmatch(place)
         file = found["where"] if found is not None and found["where"].endswith(".py") else ""
@@ -109,11 +110,12 @@ class Guest:
         """Ask for acts; arguments as for `Agent.act`.
 
         Raises:
-            GuestOutError: its process died or was late, now or before.
+            ValueError: what `agents.base.at_the_door` refuses: no fault of the guest, which is not
+                asked then.
+            GuestOutError: its process died or was late, now or before, or it was closed.
         """
-        rows = np.require(views, STATE_DTYPE, "C")
-        masks = np.require(action_masks, np.int8, "C")
-        keys = np.require(rng, np.uint64, "C")
+        rows, masks, _ = at_the_door(views, action_masks)
+        keys = keys_at_the_door(rng, len(rows))
         actions = np.empty(len(rows), dtype=np.int64)
         faults: dict[int, str] = {}
         for start in range(0, len(rows), BATCH):
@@ -147,6 +149,8 @@ class Guest:
 
     def close(self) -> None:
         """End its process; it is not asked again."""
+        if self._out is None:
+            self._out = GuestOutError(f"agent {self.name!r} was closed: it is asked no more")
         self._process.end()
 
     def _ask(

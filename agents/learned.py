@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from agents.base import at_the_door, keys_at_the_door
 from agents.policies import (
     ACTIVATIONS,
     Policy,
@@ -29,7 +30,7 @@ from euchre_env.observation import (
     encode_into,
     frame_of,
 )
-from euchre_env.state import NOBODY, STATE_DTYPE, States
+from euchre_env.state import States
 
 __all__ = [
     "LearnedAgent",
@@ -330,13 +331,11 @@ class LearnedAgent:
             int64, shape (n,): legal acts, plain suits.
 
         Raises:
-            ValueError: full states instead of views, other shapes, or a row without a legal act.
+            ValueError: what `agents.base.at_the_door` refuses.
         """
-        rows, masks = self._at_the_door(views, action_masks)
-        keys = np.require(rng, np.uint64, ["C", "W"])
+        rows, masks, _ = at_the_door(views, action_masks)
         num = len(rows)
-        if keys.shape != (num,):
-            raise ValueError(f"{num} views, rng of shape {keys.shape}: ({num},) is expected")
+        keys = keys_at_the_door(rng, num)
         actions = np.empty(num, dtype=np.int64)
         _act_all(
             rows,
@@ -366,9 +365,9 @@ class LearnedAgent:
             float64, shape (n, 42): rows sum to 1, illegal acts have 0.
 
         Raises:
-            ValueError: full states instead of views, other shapes, or a row without a legal act.
+            ValueError: what `agents.base.at_the_door` refuses.
         """
-        rows, masks = self._at_the_door(views, action_masks)
+        rows, masks, _ = at_the_door(views, action_masks)
         chances = np.zeros((len(rows), NUM_ACTIONS))
         if not self.is_sampled:
             actions = self.act(rows, masks, np.zeros(len(rows), dtype=np.uint64))
@@ -387,27 +386,6 @@ class LearnedAgent:
         )
         return chances
 
-    def _at_the_door(
-        self, views: States, action_masks: npt.NDArray[np.int8]
-    ) -> tuple[States, npt.NDArray[np.int8]]:
-        """Views and masks as kernels take them.
-
-        Raises:
-            ValueError: full states instead of views, other shapes, or a row without a legal act.
-        """
-        rows = np.require(views, STATE_DTYPE, ["C", "W"])
-        masks = np.require(action_masks, np.int8, ["C", "W"])
-        num = len(rows)
-        if (rows["seat"] == NOBODY).any():
-            raise ValueError("these are full states: an agent is shown views (views.blank)")
-        if masks.shape != (num, NUM_ACTIONS):
-            raise ValueError(
-                f"{num} views, masks of shape {masks.shape}: ({num}, {NUM_ACTIONS}) is expected"
-            )
-        if not masks.any(axis=1).all():
-            raise ValueError("a row of the masks has no legal act")
-        return rows, masks
-
     def logits(self, observations: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """The network's outputs, masks not applied, suits as the policy names them.
 
@@ -416,11 +394,18 @@ class LearnedAgent:
 
         Returns:
             float32, shape (n, 42).
+
+        Raises:
+            ValueError: another shape or dtype.
         """
-        outputs = np.empty((len(observations), NUM_ACTIONS), dtype=np.float32)
-        _logits_all(
-            observations, self._weights, self._sizes, self._activation, self._work(), outputs
-        )
+        rows = np.require(observations, requirements=["C"])
+        if rows.dtype != np.uint8 or rows.shape[1:] != (OBSERVATION_SIZE,):
+            raise ValueError(
+                f"observations of shape {rows.shape} and dtype {rows.dtype}: uint8 of shape "
+                f"(n, {OBSERVATION_SIZE}) is expected"
+            )
+        outputs = np.empty((len(rows), NUM_ACTIONS), dtype=np.float32)
+        _logits_all(rows, self._weights, self._sizes, self._activation, self._work(), outputs)
         return outputs
 
     def _work(self) -> npt.NDArray[np.float32]:

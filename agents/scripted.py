@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import CompiledAgent
+from agents.base import CompiledAgent, at_the_door
 from euchre_env.actions import ACCEPT, CARD_ACTIONS, NAME, ORDER_UP, PASS, TAKE, Phase
 from euchre_env.cards import NUM_SUITS
 from euchre_env.dealing import mix
@@ -61,13 +61,16 @@ class RandomAgent(CompiledAgent):
         """Every legal act is as likely (see `agents.base.ProbabilisticAgent`).
 
         Args:
-            views: shape (n,); not looked at.
+            views: shape (n,), as for `act`.
             action_masks: shape (n, 42), 1 = legal.
 
         Returns:
             float64, shape (n, 42).
+
+        Raises:
+            ValueError: what `agents.base.at_the_door` refuses.
         """
-        legal = np.asarray(action_masks) != 0
+        legal = at_the_door(views, action_masks)[1] != 0
         chances: npt.NDArray[np.float64] = legal / legal.sum(axis=1, keepdims=True)
         return chances
 

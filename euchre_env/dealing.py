@@ -81,8 +81,14 @@ def seed_streams(states: States, seeds: npt.NDArray[np.uint64]) -> None:
     Args:
         states: shape (n,), changed in place.
         seeds: uint64, shape (n,), from `seed_word`.
+
+    Raises:
+        ValueError: more or fewer seeds than games.
     """
-    _seed_rows(states, np.ascontiguousarray(seeds, dtype=np.uint64))
+    words = np.ascontiguousarray(seeds, dtype=np.uint64)
+    if words.shape != states.shape:
+        raise ValueError(f"{len(states)} games, seeds of shape {words.shape}: one a game is wanted")
+    _seed_rows(states, words)
 
 
 def as_streams(rng: int | np.random.Generator | npt.NDArray[np.uint64], num: int) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -230,27 +231,60 @@ def test_novice_does_not_see_its_hand_before_it_names_blind() -> None:
 # --- the doors ----------------------------------------------------------------------------------
 
 
-def test_states_are_refused() -> None:
+PACKAGED = ("ppo-strong", "ppo-selfplay:sample", "best_response:novice")
+AT_THE_DOOR = [*COMPARED, *(make_agent(name) for name in PACKAGED)]
+
+
+def someones_views() -> tuple[States, np.ndarray, np.ndarray]:
+    """Three views and what is asked with them."""
     states = some_states(3)
-    with pytest.raises(ValueError, match="shown views"):
-        NoviceAgent().act(states, masks_of(states), streams(0, 3))
+    return blank(states, states["to_act"]), masks_of(states), streams(0, 3)
 
 
-def test_other_shapes_are_refused() -> None:
-    states = some_states(3)
-    views, masks = blank(states, states["to_act"]), masks_of(states)
-    with pytest.raises(ValueError, match=r"masks of shape \(2, 42\)"):
-        NoviceAgent().act(views, masks[:2], streams(0, 3))
-    with pytest.raises(ValueError, match=r"rng of shape \(4,\)"):
-        NoviceAgent().act(views, masks, streams(0, 4))
+def refused(agent: Any, views: Any, masks: Any, rng: Any, message: str) -> None:
+    """Every way to ask refuses it: kernels check nothing, and would read what is not theirs."""
+    with pytest.raises(ValueError, match=message):
+        agent.act(views, masks, rng)
+    if "rng" not in message and hasattr(agent, "probabilities"):
+        with pytest.raises(ValueError, match=message):
+            agent.probabilities(views, masks)
 
 
-def test_a_row_without_a_legal_act_is_refused() -> None:
-    states = some_states(3)
-    masks = masks_of(states)
-    masks[1] = 0
-    with pytest.raises(ValueError, match="row 1 of the masks"):
-        RandomAgent().act(blank(states, states["to_act"]), masks, streams(0, 3))
+@pytest.mark.parametrize("agent", AT_THE_DOOR, ids=lambda agent: agent.name)
+class TestTheDoor:
+    def test_full_states_are_refused(self, agent: Agent) -> None:
+        states = some_states(3)
+        refused(agent, states, masks_of(states), streams(0, 3), "shown views")
+
+    def test_other_shapes_are_refused(self, agent: Agent) -> None:
+        views, masks, rng = someones_views()
+        refused(agent, views, masks[:1], rng, r"masks of shape \(1, 42\)")
+        refused(agent, views, masks[:, :41], rng, r"masks of shape \(3, 41\)")
+        refused(agent, views[:, None], masks, rng, r"views of shape \(3, 1\)")
+        refused(agent, views[0], masks[0], rng[0], "dtype STATE_DTYPE")
+        refused(agent, np.zeros(3), masks, rng, "dtype STATE_DTYPE .*not float64")
+
+    def test_a_row_without_a_legal_act_is_refused(self, agent: Agent) -> None:
+        views, masks, rng = someones_views()
+        masks[1] = 0
+        refused(agent, views, masks, rng, "row 1 of the masks")
+
+    def test_a_mask_that_allows_more_than_the_rules_is_refused(self, agent: Agent) -> None:
+        views, masks, rng = someones_views()
+        masks[2] = 1
+        refused(agent, views, masks, rng, "row 2, '.* seat=.': its mask allows .*, not legal there")
+
+    def test_a_seat_that_is_not_to_act_is_not_asked(self, agent: Agent) -> None:
+        states = some_states(3)
+        views = blank(states, 1 - states["to_act"])
+        refused(agent, views, masks_of(states), streams(0, 3), "row 0, .* not this seat's turn")
+
+
+@pytest.mark.parametrize("agent", AT_THE_DOOR[:-1], ids=lambda agent: agent.name)
+def test_what_are_no_keys_is_refused(agent: Agent) -> None:
+    views, masks, rng = someones_views()
+    for keys in (streams(0, 4), rng.astype(float), None):
+        refused(agent, views, masks, keys, "3 views, rng of shape")
 
 
 def test_streams() -> None:

@@ -143,6 +143,11 @@ def play_the_deal_out(states: States, choice: int) -> None:
     assert (states["phase"] >= Phase.DEAL_OVER).all()
 
 
+def test_every_game_wants_a_seed() -> None:
+    with pytest.raises(ValueError, match=r"3 games, seeds of shape \(1,\)"):
+        seed_streams(new_states(3), np.zeros(1, dtype=np.uint64))
+
+
 def test_games_step_alike_alone_and_interleaved() -> None:
     together = same_rules(8, seed=9)
     engine.play_random(together, 60)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents import make_agent
+from agents import make_agent, streams
 from agents.base import AgentError
 from agents.evaluation import cli, match
 from agents.evaluation.backends import Crew
@@ -22,12 +22,14 @@ from agents.guest_process import RAISED, answer
 from agents.guests import Guest, GuestOutError
 from euchre_env import registry
 from euchre_env.dealing import as_streams
+from euchre_env.engine import start_games
 from euchre_env.notation import format_position
 from euchre_env.records import read_records
 from euchre_env.rules import Rules
+from euchre_env.state import new_states
 from euchre_env.views import blank
 from tests import guests
-from tests.test_agents import ask, some_states
+from tests.test_agents import ask, masks_of, some_states
 
 FILE = str(Path(guests.__file__))
 EAGER = Crew("loky", workers=2, start_up=0.0)
@@ -105,8 +107,8 @@ def test_what_cannot_be_made_is_told(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_time_limit_is_a_time(limit: float) -> None:
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf"), "3", True, None])
+def test_a_time_limit_is_a_time(limit: Any) -> None:
     with pytest.raises(ValueError, match="time_limit"):
         make_agent("tests.guests:Miser", time_limit=limit)
 
@@ -136,6 +138,30 @@ def test_a_guest_that_is_no_longer_needed_ends() -> None:
     process = guest._process._process
     del guest
     assert process.wait(timeout=10) is not None
+
+
+@pytest.mark.parametrize("part", ["masks", "keys", "states"])
+def test_a_wrong_question_is_no_fault_of_the_guest(part: str) -> None:
+    states = new_states(2)
+    start_games(states)
+    views, masks, keys = blank(states, states["to_act"]), masks_of(states), streams(0, 2)
+    guest = Guest("tests.guests:Miser", 9.0)
+    with pytest.raises(ValueError, match=r"expected|shown views"):
+        guest.act(
+            states if part == "states" else views,
+            masks[:, :41] if part == "masks" else masks,
+            keys[:1] if part == "keys" else keys,
+        )
+    assert len(guest.act(views, masks, keys)) == 2  # it was not asked, and goes on
+
+
+def test_a_closed_guest_says_so() -> None:
+    states = new_states(1)
+    start_games(states)
+    guest = Guest("tests.guests:Miser", 9.0)
+    guest.close()
+    with pytest.raises(GuestOutError, match="was closed"):
+        guest.act(blank(states, states["to_act"]), masks_of(states), streams(0, 1))
 
 
 # --- faults: the deal is lost -------------------------------------------------------------------

@@ -428,6 +428,14 @@ def test_the_network_is_the_one_described(activation):
     )
 
 
+@pytest.mark.parametrize(
+    "odd", [np.zeros((2, 10), np.uint8), np.zeros(334, np.uint8), np.zeros((2, 334))]
+)
+def test_logits_are_those_of_observations(odd):
+    with pytest.raises(ValueError, match=r"uint8 of shape \(n, 334\)"):
+        LearnedAgent(random_policy()).logits(odd)
+
+
 def test_suits_have_no_names_for_an_agent_with_relative_suits():
     agent = LearnedAgent(random_policy())
     views, masks = views_and_masks(100)
