@@ -245,6 +245,17 @@ def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
         ({"device": "abacus"}, "abacus"),
         ({"entropy": float("nan")}, "entropy=nan"),
         ({"gae_lambda": 1.5}, "gae_lambda=1.5"),
+        ({"evaluations": 1, "evaluation_pairs": 1}, "evaluation_pairs=1: it is 2 or above"),
+        ({"evaluations": 1, "evaluation_pairs": 0}, "evaluation_pairs=0: .* evaluations=0"),
+        ({"self_play": True, "pool_size": 255}, "pool_size=255: it is 254 at the most"),
+        ({"seed": 2**32}, "seed=4294967296: it is 4294967295 at the most"),
+        ({"threads": 10**9}, "threads=1000000000: it is 1024 at the most"),
+        ({"num_envs": 2**40}, "num_envs=1099511627776 times num_steps=16: .* memory"),
+        ({"policy_layers": (10**12,)}, "layers have sizes from 1 to 65536"),
+        ({"name": "\udc80"}, r"name='\\udc80': no folder can be called that"),
+        ({"name": "a\0b"}, "name=.* a part of a folder's name"),
+        ({"name": "a/b"}, "name='a/b': it is a part of a folder's name"),
+        ({"name": "x" * 300}, "name=.* of 200 bytes at the most"),
     ],
 )
 def test_knobs_that_mean_nothing_are_told_before_anything_is_written(tmp_path, knobs, words):
@@ -265,6 +276,19 @@ def test_a_preset_is_what_the_command_line_does_not_change():
 def test_minutes_train_by_the_clock_whatever_the_preset():
     config = read_config(["--preset", "strong", "--minutes", "3"])
     assert (config.minutes, config.steps) == (3.0, 0)
+
+
+def test_a_run_ends_by_steps_or_by_the_clock_but_not_by_both():
+    with pytest.raises(ValueError, match=r"--steps and --minutes: .* give one alone"):
+        read_config(["--steps", "1000", "--minutes=3"])
+    assert read_config(["--steps", "0", "--minutes", "3"]).steps == 0
+    assert read_config(["--steps", "1000"]).steps == 1000
+
+
+def test_the_largest_knobs_that_mean_something_are_taken():
+    check(replace(TINY, seed=2**32 - 1, threads=1024, evaluations=1, evaluation_pairs=2))
+    check(replace(TINY, self_play=True, pool_size=254))
+    check(replace(TINY, pool_size=1000))  # nobody asks for a pool
 
 
 def test_a_resumed_run_takes_no_other_knobs():

@@ -17,7 +17,7 @@ from agents import make_agent
 from agents.evaluation import parse_rules
 from agents.training.pool import PoolSettings
 from agents.training.presets import PRESETS, Preset
-from euchre_env.opponents import opponents_of
+from euchre_env.opponents import MAX_OPPONENTS, opponents_of
 from euchre_env.rules import Rules
 
 _ABOVE_0: Final = (
@@ -28,6 +28,14 @@ _NOT_BELOW_0: Final = (
     "seed", "steps", "minutes", "pairs", "entropy", "entropy_end", "learning_rate_end",
     "magnet_kl", "checkpoint_minutes", "evaluations", "evaluation_pairs",
 )  # fmt: skip
+_MOST: Final = {"seed": 2**32 - 1, "threads": 1024}
+"""Above a seed of 32 bits NumPy refuses; no machine has more cores."""
+_MOST_ACTS: Final = 1 << 24
+"""Of an update: their observations alone are 20 GiB."""
+_LARGEST_LAYER: Final = 65_536
+"""A policy with a larger one could not be read again (`agents.policies`)."""
+_LONGEST_NAME: Final = 200
+"""Bytes; systems allow 255 for the folder with its time."""
 _OF_NO_RUN: Final = ("resume",)
 """Knobs of the command line that are none of the run."""
 
@@ -220,6 +228,8 @@ def read_config(argv: Sequence[str], description: str | None = None) -> Config:
     )
     if config.resume is not None and config != replace(Config(), resume=config.resume):
         raise ValueError("--resume goes on with the run's own knobs: it stands alone")
+    if knobs and config.steps and _value_of("--steps", argv) is not None:
+        raise ValueError("--steps and --minutes: a run ends by one of them, give one alone")
     return config
 
 
@@ -282,14 +292,16 @@ def check(config: Config) -> Rules:
         ImportError: a library that a knob asks for is not installed.
     """
     _check_numbers(config)
-    if min((1, *config.policy_layers, *config.value_layers)) < 1:
+    _check_name(config.name)
+    sizes = (1, *config.policy_layers, *config.value_layers)
+    if min(sizes) < 1 or max(sizes) > _LARGEST_LAYER:
         raise ValueError(
             f"policy_layers={config.policy_layers}, value_layers={config.value_layers}: layers "
-            "have sizes above 0"
+            f"have sizes from 1 to {_LARGEST_LAYER}"
         )
     if not config.opponent and not config.self_play:
         raise ValueError("opponent: name one at least, or ask for self-play")
-    _ = config.pool_settings
+    _check_pool(config)
     _check_device(config.device)
     if config.wandb:
         _check_wandb()
@@ -308,16 +320,53 @@ def _check_numbers(config: Config) -> None:
     for name in _NOT_BELOW_0:
         if getattr(config, name) < 0:
             raise ValueError(f"{name}={getattr(config, name)}: it is 0 or above")
+    for name, most in _MOST.items():
+        if getattr(config, name) > most:
+            raise ValueError(f"{name}={getattr(config, name)}: it is {most} at the most")
     if not 0 <= config.gae_lambda <= 1:
         raise ValueError(f"gae_lambda={config.gae_lambda}: it is from 0 to 1")
     if not config.steps and config.minutes <= 0:
         raise ValueError(f"minutes={config.minutes}: nothing would be learnt")
-    if config.evaluations and not config.evaluation_pairs:
-        raise ValueError("evaluation_pairs=0: with no evaluation at all, evaluations=0")
+    if config.evaluations and config.evaluation_pairs < 2:
+        raise ValueError(
+            f"evaluation_pairs={config.evaluation_pairs}: it is 2 or above (one pair has no "
+            "interval); with no evaluation at all, evaluations=0"
+        )
+    _check_acts(config)
+
+
+def _check_acts(config: Config) -> None:
+    told = f"num_envs={config.num_envs} times num_steps={config.num_steps}"
+    if config.acts_per_update > _MOST_ACTS:
+        raise ValueError(
+            f"{told}: an update has {_MOST_ACTS:,} acts at the most, which must lie in memory"
+        )
     if config.batch_size < 2 or config.acts_per_update % config.batch_size:
         raise ValueError(
             f"batch_size={config.batch_size}: it divides the {config.acts_per_update} acts of an "
-            f"update (num_envs={config.num_envs} times num_steps={config.num_steps})"
+            f"update ({told})"
+        )
+
+
+def _check_name(name: str) -> None:
+    try:
+        is_long = len(name.encode()) > _LONGEST_NAME  # what cannot be encoded can be no folder
+    except UnicodeEncodeError as problem:
+        raise ValueError(f"name={name!r}: no folder can be called that: {problem}") from problem
+    if is_long or not name.isprintable() or "/" in name or "\\" in name:
+        raise ValueError(
+            f"name={name!r}: it is a part of a folder's name, without / and \\, of "
+            f"{_LONGEST_NAME} bytes at the most"
+        )
+
+
+def _check_pool(config: Config) -> None:
+    _ = config.pool_settings
+    most = MAX_OPPONENTS - 1 - len(config.opponent)
+    if config.self_play and config.pool_size > most:
+        raise ValueError(
+            f"pool_size={config.pool_size}: it is {most} at the most, since {MAX_OPPONENTS} can "
+            "be met in all: past selves, the learner itself, and the opponents named"
         )
 
 
