@@ -305,11 +305,35 @@ def test_knobs_survive_the_disk():
             from_json(wrong)
 
 
-def test_opponents_have_weights():
-    assert split_weight("expert=2") == ("expert", 2.0)
-    assert split_weight("search:worlds=40") == ("search:worlds=40", 1.0)
-    assert split_weight("search:worlds=40=0.5") == ("search:worlds=40", 0.5)
-    assert split_weight("runs/x") == ("runs/x", 1.0)
+@pytest.mark.parametrize(
+    ("text", "name", "weight"),
+    [
+        ("expert=2", "expert", 2.0),
+        ("runs/x", "runs/x", 1.0),
+        ("search:worlds=40", "search:worlds=40", 1.0),
+        ("search:worlds=40=0.5", "search:worlds=40", 0.5),
+        ("best_response:search:worlds=40", "best_response:search:worlds=40", 1.0),
+        ("ppo-strong:sample=2", "ppo-strong:sample", 2.0),
+        ("run:runs/x=2", "run:runs/x", 2.0),
+        ("run:runs/x,sample=2", "run:runs/x,sample", 2.0),
+        ("my_agent.py:Careful=2", "my_agent.py:Careful", 2.0),
+        ("my_package.agents:Careful=2", "my_package.agents:Careful", 2.0),
+        ("my_agent.py:Careful:depth=3", "my_agent.py:Careful:depth=3", 1.0),
+        ("my_agent.py:Careful:depth=3=2", "my_agent.py:Careful:depth=3", 2.0),
+        ("my_agent.py:Careful:3=2", "my_agent.py:Careful:3", 2.0),
+    ],
+)
+def test_opponents_have_weights(text, name, weight):
+    assert split_weight(text) == (name, weight)
+
+
+def test_a_folder_is_a_name_whatever_it_is_called(tmp_path):
+    folder = tmp_path / "x-lr=0.01"
+    assert split_weight(str(folder)) == (str(tmp_path / "x-lr"), 0.01)  # there is none
+    folder.mkdir()
+    assert split_weight(str(folder)) == (str(folder), 1.0)
+    assert split_weight(f"run:{folder}") == (f"run:{folder}", 1.0)
+    assert split_weight(f"{folder}=2") == (str(folder), 2.0)
 
 
 def test_the_policy_is_measured_on_the_way(tmp_path):

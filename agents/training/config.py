@@ -8,16 +8,19 @@ import dataclasses
 import importlib.util
 import json
 import math
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from agents import make_agent
+from agents import AGENTS, make_agent
 from agents.evaluation import parse_rules
 from agents.training.pool import PoolSettings
 from agents.training.presets import PRESETS, Preset
 from euchre_env.opponents import MAX_OPPONENTS, opponents_of
+from euchre_env.registry import agent_names
 from euchre_env.rules import Rules
 
 _ABOVE_0: Final = (
@@ -36,6 +39,8 @@ _LARGEST_LAYER: Final = 65_536
 """A policy with a larger one could not be read again (`agents.policies`)."""
 _LONGEST_NAME: Final = 200
 """Bytes; systems allow 255 for the folder with its time."""
+_OPTIONS: Final = ("worlds",)
+"""Options with numbers that this package's agents take."""
 _OF_NO_RUN: Final = ("resume",)
 """Knobs of the command line that are none of the run."""
 
@@ -263,14 +268,28 @@ def read_run(folder: Path) -> Config:
 
 
 def split_weight(text: str) -> tuple[str, float]:
-    """``expert=2`` as name and weight; an option's value, as in ``search:worlds=40``, is none."""
+    """``expert=2`` as name and weight; an option's value, as in ``search:worlds=40``, is none.
+
+    A folder that is there is a name as a whole, whatever it is called. What an agent from outside
+    is told, ``my_agent.py:Careful:depth=3``, is its own: a weight comes after it.
+    """
     name, sign, number = text.rpartition("=")
-    last_option = name.rpartition(":")[2].rpartition(",")[2] if ":" in name else "="
     try:
         weight = float(number)
     except ValueError:
         return text, 1.0
-    return (name, weight) if sign and "=" in last_option else (text, 1.0)
+    is_folder = os.path.isdir(text) or os.path.isdir(text.removeprefix("run:"))
+    return (text, 1.0) if not sign or is_folder or _ends_in_option(name) else (name, weight)
+
+
+def _ends_in_option(name: str) -> bool:
+    """Whether a number after this text and ``=`` is an option's value."""
+    first, _, argument = name.partition(":")
+    if first not in AGENTS and argument:  # a module or file names an agent first
+        is_place = first not in agent_names()
+        argument = argument.partition(":")[2] if is_place else argument
+        return argument.rpartition(",")[2].isidentifier()
+    return bool(argument) and re.split("[:,]", argument)[-1] in _OPTIONS
 
 
 def named_opponents(config: Config) -> list[tuple[Any, float]]:
