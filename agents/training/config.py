@@ -10,10 +10,11 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from agents import AGENTS, make_agent
 from agents.evaluation import parse_rules
@@ -196,25 +197,32 @@ def from_json(told: Any) -> Config:
     """The knobs that `Config.to_json` gave.
 
     Raises:
-        ValueError: a knob is missing, unknown, or of another type.
+        ValueError: a knob is missing, unknown, of another type, or none of its choices.
     """
     known = {f.name: f for f in fields(Config) if f.name not in _OF_NO_RUN}
     if not isinstance(told, Mapping) or told.keys() != known.keys():
         odd = sorted(told.keys() ^ known.keys()) if isinstance(told, Mapping) else "no object"
         raise ValueError(f"the knobs are those of another version: {odd}")
-    plain, values = Config(), {}
-    for name, value in told.items():
-        like = getattr(plain, name)
-        if isinstance(like, tuple) and isinstance(value, list):
-            value = tuple(value)
-        elif isinstance(like, Path) and isinstance(value, str):
-            value = Path(value)
-        elif isinstance(like, float) and type(value) is int:
-            value = float(value)
-        if type(value) is not type(like):
-            raise ValueError(f"{name}={value!r}: that is no {type(like).__name__}")
-        values[name] = value
-    return Config(**values)
+    kinds = get_type_hints(Config)
+    return Config(**{name: _as_kind(name, value, kinds[name]) for name, value in told.items()})
+
+
+def _as_kind(name: str, value: Any, kind: Any) -> Any:
+    """A JSON value as what a knob is: a plain type, a choice of words, or a tuple of one type."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ValueError(f"{name}={value!r}: it is one of {', '.join(get_args(kind))}")
+        return value
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_as_kind(name, one, get_args(kind)[0]) for one in value)
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
+        return float(value)
+    if type(value) is not kind:
+        told = f"list of {get_args(kind)[0].__name__}" if get_args(kind) else kind.__name__
+        raise ValueError(f"{name}={value!r}: that is no {told}")
+    return value
 
 
 # --- the command line ---------------------------------------------------------------------------
@@ -260,7 +268,7 @@ def read_run(folder: Path) -> Config:
         return from_json(told["args"])
     except FileNotFoundError:
         raise ValueError(f"{folder} is no run folder: it holds no config.json") from None
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise ValueError(f"{path} cannot be read: {problem}") from problem
 
 
