@@ -1,7 +1,9 @@
 """A run that is killed, stopped or out of disk goes on as if nothing had been."""
 
+import contextlib
 import errno
 import io
+import itertools
 import json
 import signal
 import subprocess
@@ -21,6 +23,8 @@ from agents.training.config import Config, check
 from agents.training.folder import write_config
 from agents.training.run import BrokenRunError, Run
 from agents.training.screen import Screen
+from euchre_env.state import new_states
+from euchre_env.stepping import TABLE_DTYPE
 
 TINY = Config(
     name="tiny",
@@ -194,6 +198,21 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, name, damag
     assert "the checkpoint before it is tried" in said
 
 
+def test_a_damaged_checkpoint_drives_no_whole_one_out(tmp_path):
+    """What could not be read is none of the two that stay, whatever its number."""
+    after(TINY, tmp_path, 3)
+    newest, before = checkpoints.found(tmp_path)
+    (newest / "state.json").write_text("[" * 200_000)
+    newest.rename(newest.with_name("000000999999"))
+    run, console = make_run(TINY, tmp_path)
+    run.resume()
+    assert "maximum recursion" in console.export_text()
+    run.budget.mark(run.model.num_timesteps)
+    run.update()
+    assert checkpoints.found(tmp_path) == [newest, before]
+    assert all(checkpoints.read(one).told for one in (newest, before))
+
+
 def test_where_no_checkpoint_can_be_read_it_says_so(tmp_path):
     after(TINY, tmp_path, 2)
     for folder in checkpoints.found(tmp_path):
@@ -220,6 +239,77 @@ def test_a_folder_that_is_no_run_is_told(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"args": {"steps": 1}}))
     with pytest.raises(ValueError, match="another version"):
         train.main(Config(resume=tmp_path))
+
+
+# --- killed while a checkpoint is written -------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing that follows happens."""
+
+
+class Games:
+    """Games under way, as far as a checkpoint asks."""
+
+    def get_state(self):
+        return {"states": new_states(1), "tables": np.zeros(1, TABLE_DTYPE)}
+
+
+def write(folder, told, steps=512):
+    """A checkpoint that holds a number."""
+    return checkpoints.write(folder, steps, {"x": np.arange(3)}, {"told": told}, Games())
+
+
+def kill_at(number, monkeypatch, change):
+    """Do something, and end before its ``number``-th new name or amid that removal of a folder."""
+    calls = []
+
+    def counted(real, is_removal):
+        def call(path, *args, **options):
+            calls.append(path)
+            if len(calls) == number:
+                if is_removal:
+                    (path / "state.json").unlink(missing_ok=True)
+                raise Killed
+            return real(path, *args, **options)
+
+        return call
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(checkpoints.os, "replace", counted(checkpoints.os.replace, False))
+        patch.setattr(checkpoints.shutil, "rmtree", counted(checkpoints.shutil.rmtree, True))
+        change()
+
+
+def test_a_run_killed_while_it_replaces_its_only_checkpoint_keeps_one(tmp_path, monkeypatch):
+    """At every change of a name, and at every one again while that is tidied up."""
+    found = {}
+    for number, again in itertools.product(range(1, 8), range(1, 4)):
+        folder = tmp_path / f"{number}-{again}"
+        write(folder, "old")
+        kill_at(number, monkeypatch, lambda folder=folder: write(folder, "new"))
+        kill_at(again, monkeypatch, lambda folder=folder: checkpoints.tidy(folder))
+        checkpoints.tidy(folder)
+        (only,) = (folder / "state").iterdir()
+        assert [only] == checkpoints.found(folder)
+        found[number] = checkpoints.read(only).told["told"]
+    assert list(found.values()) == ["old"] * 5 + ["new"] * 2
+
+
+def test_a_checkpoint_that_cannot_be_named_leaves_the_one_before(tmp_path, monkeypatch):
+    write(tmp_path, "old")
+    replace = checkpoints.os.replace
+
+    def refuse_drafts(source, target):
+        if Path(source).name.startswith(".draft-"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(checkpoints.os, "replace", refuse_drafts)
+    with pytest.raises(OSError, match="No space"):
+        write(tmp_path, "new")
+    (only,) = (tmp_path / "state").iterdir()
+    assert checkpoints.read(only).told == {"told": "old"}
 
 
 # --- numbers that go wrong ----------------------------------------------------------------------

@@ -342,14 +342,16 @@ class Run:
         Raises:
             ValueError: there are some, and none can be read.
         """
-        checkpoints.forget_drafts(self.folder)
+        checkpoints.tidy(self.folder)
         places = checkpoints.found(self.folder)
-        for place in places:
+        for count, place in enumerate(places):
             try:
                 self.restore(checkpoints.read(place))
             except (ValueError, OSError) as problem:
                 self.screen.say(f"warning: {problem}; the checkpoint before it is tried")
                 continue
+            for damaged in places[:count]:
+                checkpoints.set_aside(damaged)
             self.screen.say(f"goes on after {self.model.num_timesteps:,} acts")
             return
         if places:
