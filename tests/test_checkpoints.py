@@ -221,6 +221,20 @@ def test_where_no_checkpoint_can_be_read_it_says_so(tmp_path):
         resumed(TINY, tmp_path)
 
 
+def test_a_run_goes_on_with_the_network_it_had(tmp_path):
+    """Another activation would take the same numbers, and play worse without a word."""
+    after(TINY, tmp_path, 1)
+    run, _ = make_run(replace(TINY, activation="tanh"), tmp_path)
+    with pytest.raises(ValueError, match=r"with activation='relu', and .*json says 'tanh'"):
+        run.resume()
+    assert checkpoints.found(tmp_path)  # it is no damaged one
+    run, _ = make_run(TINY, tmp_path)
+    checkpoint = checkpoints.read(checkpoints.found(tmp_path)[0])
+    del checkpoint.told["network"]  # as those written before it was told
+    run.restore(checkpoint)
+    assert run.model.num_timesteps == 512
+
+
 def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path, whole):
     _, said = resumed(TINY, tmp_path)
     assert "starts from the beginning" in said

@@ -5,6 +5,7 @@ learn from them. Between two updates nothing is under way, so that is where a ru
 and stopped; a run that goes on from a checkpoint does what it would have done.
 """
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,12 +28,18 @@ from euchre_env.saving import load_env
 
 _NEVER: Final = 1 << 30
 """Updates between two tables of Stable-Baselines3's own."""
+_OF_NETWORK: Final = ("activation", "policy_layers", "value_layers", "critic", "episode", "rules")
+"""Knobs that say which network learns, and which numbers enter it."""
 _KEPT: Final = 0.95
 """Of what counts as recent for the table, what an update leaves."""
 
 
 class BrokenRunError(RuntimeError):
     """The learner's numbers are not finite any more."""
+
+
+class OtherNetworkError(ValueError):
+    """A checkpoint is that of another network than the knobs describe."""
 
 
 class Run:
@@ -293,6 +300,7 @@ class Run:
         arrays |= snapshot.named("recent", self._recent)
         told = {
             "learner": learner,
+            "network": self._network(),
             "streams": stream,
             "seconds": self.budget.elapsed,
             "cpu_seconds": self.budget.cpu_seconds,
@@ -307,15 +315,31 @@ class Run:
         steps = self.model.num_timesteps
         return checkpoints.write(self.folder, steps, arrays, told, self.games.env)
 
+    def _network(self) -> dict[str, Any]:
+        """The knobs that say which network it is, as JSON values."""
+        knobs = json.loads(json.dumps(self.config.to_json()))
+        return {name: knobs[name] for name in _OF_NETWORK}
+
+    def _check_network(self, checkpoint: checkpoints.Checkpoint) -> None:
+        ours, theirs = self._network(), checkpoint.told.get("network", {})  # older do not say
+        for name in ours.keys() & theirs.keys():
+            if ours[name] != theirs[name]:
+                raise OtherNetworkError(
+                    f"{checkpoint.folder} has a network with {name}={theirs[name]!r}, and "
+                    f"{self.folder / 'config.json'} says {ours[name]!r}: put it back to go on"
+                )
+
     def restore(self, checkpoint: checkpoints.Checkpoint) -> None:
         """Go back to where a checkpoint was written, bit by bit.
 
         Raises:
+            OtherNetworkError: the knobs describe another network.
             ValueError: it is damaged, or that of another run.
             OSError: its games cannot be read.
         """
         arrays, told = checkpoint.arrays, checkpoint.told
         try:
+            self._check_network(checkpoint)
             snapshot.restore_model(self.model, arrays, told["learner"])
             if self.pool is not None:
                 self.pool.restore(snapshot.part(arrays, "pool"), told["pool"])
@@ -340,6 +364,7 @@ class Run:
         """Go back to the newest checkpoint that can be read; to the start where there is none.
 
         Raises:
+            OtherNetworkError: somebody has changed the knobs.
             ValueError: there are some, and none can be read.
         """
         checkpoints.tidy(self.folder)
@@ -347,6 +372,8 @@ class Run:
         for count, place in enumerate(places):
             try:
                 self.restore(checkpoints.read(place))
+            except OtherNetworkError:
+                raise
             except (ValueError, OSError) as problem:
                 self.screen.say(f"warning: {problem}; the checkpoint before it is tried")
                 continue
