@@ -227,6 +227,16 @@ def test_a_run_by_the_clock_stops(tmp_path):
     assert load_policy(tmp_path).training["seconds"] >= 0.6
 
 
+def test_the_shortest_run_is_one_update(tmp_path):
+    """The clock starts with the first game, whatever time it took to make them."""
+    run = make_run(replace(TINY, steps=0, minutes=1e-9), tmp_path)
+    run.budget.set_back(10**6, 0.0)
+    run.go()
+    assert run.model.num_timesteps == 1024
+    assert run.curve[0]["seconds"] < 1000
+    assert load_policy(tmp_path).training["steps"] == 1024
+
+
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
     shown = io.StringIO()

@@ -58,7 +58,7 @@ class Run:
     """
 
     def __init__(self, config: Config, rules: Rules, folder: Path, screen: Screen) -> None:
-        """Make all objects; nothing is played yet, and the clock starts."""
+        """Make all objects; nothing is played yet."""
         compile_kernels(config, rules)
         self.config, self.rules, self.folder, self.screen = config, rules, folder, screen
         self.budget = Budget(config.steps, config.minutes)
@@ -88,9 +88,12 @@ class Run:
             OSError: the result cannot be written.
         """
         with self.screen, stopped_by_signals(self.budget, self.screen.say):
-            self.budget.mark(self.model.num_timesteps)
-            while not self.budget.is_over:
-                self.update()
+            if self.model.num_timesteps:
+                self.budget.mark(self.model.num_timesteps)
+            else:  # the clock starts; what was made before was no training
+                self.budget.set_back(0.0, 0.0)
+            while not (self.budget.is_over and self.model.num_timesteps):
+                self.update()  # once at least: there is nothing to save before
         save_policy(self.policy(), self.folder)
         self._write_curve()
         self.save()
