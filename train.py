@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from rich.console import Console
 
+from agents.base import AgentError
 from agents.evaluation import MatchResult, match, result_table
 from agents.learned import LearnedAgent
 from agents.policies import write_atomically
@@ -91,7 +92,9 @@ def main(config: Config) -> Path:
             then), or there is no run to go on with.
         FileNotFoundError: an opponent is a folder that holds no policy.
         ImportError: a library that a knob asks for is not installed.
-        BrokenRunError: the learner's numbers became infinite.
+        BrokenRunError: the learner's numbers became infinite, or an opponent's answer is no legal
+            act; what was learnt before is saved.
+        AgentError: an opponent's answer is no legal act, before anything was learnt.
         OSError: the result cannot be written.
     """
     console = Console()
@@ -115,6 +118,6 @@ if __name__ == "__main__":
     except BrokenPipeError:  # whoever read the output has gone, as with "| head": nothing to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (ValueError, OSError, ImportError, BrokenRunError) as problem:
+    except (ValueError, OSError, ImportError, AgentError, BrokenRunError) as problem:
         print(f"train.py: {problem}", file=sys.stderr)
         sys.exit(2 if isinstance(problem, ValueError | ImportError) else 1)

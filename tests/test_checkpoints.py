@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 
 import train
+from agents.base import AgentError
 from agents.policies import load_policy
 from agents.training import checkpoints
 from agents.training.config import Config, check
@@ -151,6 +152,40 @@ def kill_at_checkpoint(command, folder, number, after=""):
             assert process.poll() is None, "the run ended before it could be killed"
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
+
+
+# --- opponents that fail ------------------------------------------------------------------------
+
+
+def test_an_opponents_fault_costs_nothing_that_was_learnt(tmp_path, monkeypatch, whole):
+    """In the middle of the games of an update: the run can go on from where that began."""
+    run = after(replace(TINY, checkpoint_minutes=1e6), tmp_path, 3)
+    assert not checkpoints.found(tmp_path)
+    step, left = run.games.step_wait, iter(range(5))
+
+    def step_or_fail():
+        if next(left, None) is None:
+            raise AgentError("agent 'my_agent.py:Careful' at the position '...': no legal act")
+        return step()
+
+    monkeypatch.setattr(run.games, "step_wait", step_or_fail)
+    words = r"'my_agent.py:Careful' .* no legal act; the checkpoint of 1,536 acts stands in .*state"
+    with pytest.raises(BrokenRunError, match=words):
+        run.go()
+    resumed(TINY, tmp_path)
+    assert are_equal(results(tmp_path), results(whole[TINY][1]))
+
+
+def test_a_fault_before_anything_was_learnt_leaves_no_checkpoint(tmp_path, monkeypatch):
+    run, _ = make_run(TINY, tmp_path)
+
+    def fail():
+        raise AgentError("it answers nothing")
+
+    monkeypatch.setattr(run.games, "step_wait", fail)
+    with pytest.raises(BrokenRunError, match="it answers nothing; no checkpoint was saved before"):
+        run.go()
+    assert not checkpoints.found(tmp_path)
 
 
 # --- disks that are full, files that are damaged ------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.logger import HParam, configure
 
+from agents.base import AgentError
 from agents.evaluation import match
 from agents.learned import LearnedAgent
 from agents.policies import Policy, save_policy
@@ -35,7 +36,7 @@ _KEPT: Final = 0.95
 
 
 class BrokenRunError(RuntimeError):
-    """The learner's numbers are not finite any more."""
+    """The learner's numbers are not finite any more, or an opponent plays no legal acts."""
 
 
 class OtherNetworkError(ValueError):
@@ -84,9 +85,18 @@ class Run:
         """Update until the budget is spent or somebody stops it; leave everything in the folder.
 
         Raises:
-            BrokenRunError: the loss is no number any more.
+            BrokenRunError: the loss is no number any more, or an opponent's answer is no legal
+                act; what was learnt before is saved.
             OSError: the result cannot be written.
         """
+        try:
+            self._go()
+        except AgentError as fault:
+            if self.model.num_timesteps:
+                self._save_on_the_way()
+            raise BrokenRunError(f"{fault}; {self.what_stands()}") from fault
+
+    def _go(self) -> None:
         with self.screen, stopped_by_signals(self.budget, self.screen.say):
             if self.model.num_timesteps:
                 self.budget.mark(self.model.num_timesteps)
@@ -102,7 +112,7 @@ class Run:
         """Play, learn, and all that is due after it."""
         config, model = self.config, self.model
         model.ent_coef = self.budget.between(config.entropy, config.entropy_end)
-        model.learn(config.acts_per_update, reset_num_timesteps=False, log_interval=_NEVER)
+        self._learn()
         self._note()
         if self.pool is not None:
             self._renew_opponents(self.pool)
@@ -114,6 +124,19 @@ class Run:
         if self.budget.elapsed > self._next_checkpoint:
             self._next_checkpoint = self.budget.elapsed + 60 * config.checkpoint_minutes
             self._save_on_the_way()
+
+    def _learn(self) -> None:
+        """Play and learn; where an opponent's fault ends that, be where it began."""
+        model = self.model
+        is_first = not model.num_timesteps
+        before = None if is_first else snapshot.save_moment(model, self.games)
+        try:
+            model.learn(self.config.acts_per_update, reset_num_timesteps=False, log_interval=_NEVER)
+        except AgentError:
+            model.num_timesteps = 0
+            if before is not None:
+                snapshot.restore_moment(model, self.games, before)
+            raise
 
     # --- the learner and whom it meets ---
 
@@ -288,6 +311,16 @@ class Run:
             newest = next(iter(checkpoints.found(self.folder)), None)
             before = f"the one of {int(newest.name):,} acts stands" if newest else "there is none"
             self.screen.say(f"warning: no checkpoint could be written ({problem}); {before}")
+
+    def what_stands(self) -> str:
+        """Where the last checkpoint lies and how to go on from it, in words."""
+        newest = next(iter(checkpoints.found(self.folder)), None)
+        if newest is None:
+            return "no checkpoint was saved before"
+        return (
+            f"the checkpoint of {int(newest.name):,} acts stands in {newest}: "
+            f"python train.py --resume {self.folder} goes on from there"
+        )
 
     def save(self) -> Path:
         """Write everything that going on needs.
