@@ -107,7 +107,8 @@ def main(config: Config) -> Path:
     run.screen.say(f"saved: {run.folder}")
     if run.budget.is_stopped:
         run.screen.say(f"to go on: python train.py --resume {run.folder}")
-    finish(run, console)
+    with run.telling_what_stands():
+        finish(run, console)
     run.games.close()
     return run.folder
 

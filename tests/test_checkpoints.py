@@ -5,6 +5,7 @@ import errno
 import io
 import itertools
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -209,6 +210,24 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch, w
     assert "acts stands" in said
     assert are_equal(results(tmp_path), results(whole[TINY][1]))
     assert not list(tmp_path.glob("state/.*"))
+
+
+def test_a_disk_that_is_full_at_the_end_is_told_with_what_stands(tmp_path, monkeypatch):
+    run = after(TINY, tmp_path, 1)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("agents.training.run.save_policy", full)
+    run.budget.is_stopped = True
+    place = re.escape(str(tmp_path))
+    words = (
+        f"^{place}: .*No space left on device; the checkpoint of 512 acts stands in {place}/state"
+    )
+    with pytest.raises(OSError, match=words):
+        run.go()
+    with pytest.raises(BrokenPipeError), run.telling_what_stands():
+        raise BrokenPipeError
 
 
 @pytest.mark.parametrize("name", ["state.json", "tensors.safetensors", "games.npz"])

@@ -6,6 +6,8 @@ and stopped; a run that goes on from a checkpoint does what it would have done.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,7 +92,8 @@ class Run:
             OSError: the result cannot be written.
         """
         try:
-            self._go()
+            with self.telling_what_stands():
+                self._go()
         except AgentError as fault:
             if self.model.num_timesteps:
                 self._save_on_the_way()
@@ -311,6 +314,20 @@ class Run:
             newest = next(iter(checkpoints.found(self.folder)), None)
             before = f"the one of {int(newest.name):,} acts stands" if newest else "there is none"
             self.screen.say(f"warning: no checkpoint could be written ({problem}); {before}")
+
+    @contextmanager
+    def telling_what_stands(self) -> Iterator[None]:
+        """Where a disk is full, tell which folder it was about and what had been saved before.
+
+        Raises:
+            OSError: what comes out of the block, with these words.
+        """
+        try:
+            yield
+        except BrokenPipeError:  # it is about no disk
+            raise
+        except OSError as problem:
+            raise OSError(f"{self.folder}: {problem}; {self.what_stands()}") from problem
 
     def what_stands(self) -> str:
         """Where the last checkpoint lies and how to go on from it, in words."""
