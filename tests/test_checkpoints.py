@@ -22,9 +22,10 @@ from agents.base import AgentError
 from agents.policies import load_policy
 from agents.training import checkpoints
 from agents.training.config import Config, check
-from agents.training.folder import write_config
+from agents.training.folder import locked, write_config
 from agents.training.run import BrokenRunError, Run
 from agents.training.screen import Screen
+from euchre_env.rules import Rules
 from euchre_env.state import new_states
 from euchre_env.stepping import TABLE_DTYPE
 
@@ -378,6 +379,47 @@ def test_a_checkpoint_that_cannot_be_named_leaves_the_one_before(tmp_path, monke
         write(tmp_path, "new")
     (only,) = (tmp_path / "state").iterdir()
     assert checkpoints.read(only).told == {"told": "old"}
+
+
+# --- two processes ------------------------------------------------------------------------------
+
+
+def test_a_folder_is_trained_in_by_one_process_at_a_time(tmp_path):
+    write_config(TINY, Rules(), tmp_path)
+    with (
+        locked(tmp_path),
+        pytest.raises(BlockingIOError, match="another process trains there; wait for its end"),
+    ):
+        train.main(Config(resume=tmp_path))
+    with locked(tmp_path):  # free again
+        pass
+
+
+def test_the_folder_of_a_killed_process_is_free(tmp_path):
+    code = (
+        "import sys, time; from pathlib import Path; from agents.training.folder import locked\n"
+        f"with locked(Path({str(tmp_path)!r})):\n"
+        "    print('here', flush=True); time.sleep(1000)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(BlockingIOError), locked(tmp_path):
+            pass
+        process.kill()
+        process.wait()
+    with locked(tmp_path):
+        pass
+
+
+def test_where_there_are_no_locks_nobody_is_kept_out(tmp_path, monkeypatch):
+    def know_no_locks(_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("agents.training.folder._take", know_no_locks)
+    with locked(tmp_path), locked(tmp_path):
+        pass
 
 
 # --- numbers that go wrong ----------------------------------------------------------------------
