@@ -24,20 +24,20 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from rich.console import Console
 
+from agents.base import AgentError
 from agents.evaluation import MatchResult, match, result_table
 from agents.learned import LearnedAgent
 from agents.policies import write_atomically
 from agents.training.config import Config, check, read_config, read_run
-from agents.training.folder import make_folder, write_config
+from agents.training.folder import locked, make_folder, write_config
 from agents.training.report import write_report
 from agents.training.run import BrokenRunError, Run
 from agents.training.screen import Screen
 from euchre_env.rules import Rules
 
 
-def begin(config: Config, rules: Rules, console: Console) -> Run:
+def begin(config: Config, folder: Path, rules: Rules, console: Console) -> Run:
     """A new run in a new folder."""
-    folder = make_folder(config)
     write_config(config, rules, folder)
     changed = ", ".join(f"{name}={value}" for name, value in config.changed().items())
     screen = Screen(console, config.episode)
@@ -48,7 +48,7 @@ def begin(config: Config, rules: Rules, console: Console) -> Run:
     return Run(config, rules, folder, screen)
 
 
-def go_on(folder: Path, config: Config, rules: Rules, console: Console) -> Run:
+def go_on(config: Config, folder: Path, rules: Rules, console: Console) -> Run:
     """A run that was stopped or killed, where its newest checkpoint has it."""
     screen = Screen(console, config.episode)
     screen.say(f"training against {config.opponents_told}; everything goes to {folder}")
@@ -91,22 +91,33 @@ def main(config: Config) -> Path:
             then), or there is no run to go on with.
         FileNotFoundError: an opponent is a folder that holds no policy.
         ImportError: a library that a knob asks for is not installed.
-        BrokenRunError: the learner's numbers became infinite.
+        BrokenRunError: the learner's numbers became infinite, or an opponent's answer is no legal
+            act; what was learnt before is saved.
+        AgentError: an opponent's answer is no legal act, before anything was learnt.
+        BlockingIOError: another process trains in the folder.
         OSError: the result cannot be written.
     """
     console = Console()
     if config.resume is not None:
         folder, config = config.resume, read_run(config.resume)
-        run = go_on(folder, config, check(config), console)
+        rules, start = check(config), go_on
     else:
-        run = begin(config, check(config), console)
+        rules, start = check(config), begin
+        folder = make_folder(config)
+    with locked(folder):
+        train(start(config, folder, rules, console), console)
+    return folder
+
+
+def train(run: Run, console: Console) -> None:
+    """From where a run is to its end, and what came out."""
     run.go()
     run.screen.say(f"saved: {run.folder}")
     if run.budget.is_stopped:
         run.screen.say(f"to go on: python train.py --resume {run.folder}")
-    finish(run, console)
+    with run.telling_what_stands():
+        finish(run, console)
     run.games.close()
-    return run.folder
 
 
 if __name__ == "__main__":
@@ -115,6 +126,6 @@ if __name__ == "__main__":
     except BrokenPipeError:  # whoever read the output has gone, as with "| head": nothing to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (ValueError, OSError, ImportError, BrokenRunError) as problem:
+    except (ValueError, OSError, ImportError, AgentError, BrokenRunError) as problem:
         print(f"train.py: {problem}", file=sys.stderr)
         sys.exit(2 if isinstance(problem, ValueError | ImportError) else 1)

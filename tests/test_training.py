@@ -296,6 +296,27 @@ def test_young_snapshots_and_those_that_beat_the_learner_are_met_more(policies):
     assert pool.opponents()[0][1] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("options", "means", "most_met"),
+    [
+        ({"temperature": 1e-320}, [0.3, 0.2, 0.4], 1),
+        ({"temperature": 1e-320}, [-0.3, -0.4, -0.2], 1),
+        ({"temperature": 1e-320}, [0.1, 0.1, 0.1], 2),
+        ({"temperature": 1e-4}, [0.9, 0.8, 0.7], 2),
+        ({"half_life": 1e-320}, [-0.3, 0.1, 0.3], 2),
+    ],
+)
+def test_weights_of_a_pool_are_numbers_however_sharp_it_is(policies, options, means, most_met):
+    pool = Pool(policies[0], [], PoolSettings(**options))
+    for steps, mean in enumerate(means):
+        pool.add(policies[0], steps)
+        pool.past[-1].deals, pool.past[-1].points = 1000.0, 1200.0 * mean
+    weights = pool.past_weights()
+    assert np.isfinite(weights).all()
+    assert weights.sum() == pytest.approx(1)
+    assert weights.argmax() == most_met
+
+
 def test_a_full_pool_drops_whom_it_would_meet_least(policies):
     pool = Pool(policies[0], [], PoolSettings(size=2))
     for steps in (1, 2, 3):

@@ -1,9 +1,10 @@
 """Everything that a run needs to go on, on the disk: whole, or the one before.
 
 A checkpoint is a folder ``state/<steps>`` of a run. It is written beside, forced to the disk and
-only then given its name, so a run that is killed at any moment leaves whole checkpoints alone. The
-last `KEPT` stay: where one cannot be read, the one before is taken. Its files, plain data from
-which nothing is executed:
+only then given its name, so a run that is killed at any moment leaves whole checkpoints alone; one
+of the same name is set aside until the new one stands, and `tidy` puts it back where none came to
+stand. The last `KEPT` stay: where one cannot be read, the one before is taken, and what could not
+be read counts no more (`set_aside`). Its files, plain data from which nothing is executed:
 
 ``state.json``
     what it is, the counters, facts about past selves, and the digest of the other files.
@@ -34,6 +35,9 @@ KEPT: Final = 2
 """Checkpoints that stay."""
 _STATE, _TENSORS, GAMES = "state.json", "tensors.safetensors", "games.npz"
 _DRAFT: Final = ".draft-"
+_BEFORE: Final = ".before-"
+"""What stood in the place of a checkpoint while it is replaced."""
+_DAMAGED: Final = "damaged-"
 
 
 @dataclass(frozen=True)
@@ -101,16 +105,29 @@ def write(
         for file in draft.iterdir():
             _to_disk(file)
         _to_disk(draft)
-        if target.exists():  # the same moment, saved before: either is right
-            shutil.rmtree(target)
-        os.replace(draft, target)
-        _to_disk(place)
+        _put(draft, target)
     except OSError:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     for old in found(run)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+def _put(draft: Path, target: Path) -> None:
+    """Give a draft its name; at every moment it or what had that name before is whole."""
+    before = target.with_name(f"{_BEFORE}{target.name}")
+    if target.exists():  # the same moment, saved before
+        shutil.rmtree(before, ignore_errors=True)
+        os.replace(target, before)
+    try:
+        os.replace(draft, target)
+    except OSError:
+        if before.exists():
+            os.replace(before, target)
+        raise
+    _to_disk(target.parent)
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def _to_disk(path: Path) -> None:
@@ -144,11 +161,26 @@ def found(run: Path) -> list[Path]:
     return sorted((one for one in place.iterdir() if one.name.isdecimal()), reverse=True)
 
 
-def forget_drafts(run: Path) -> None:
-    """Remove what a killed run did not finish writing."""
+def tidy(run: Path) -> None:
+    """After a run was killed: put back what it was replacing, remove what it did not finish."""
+    place = run / FOLDER
     with contextlib.suppress(OSError):
-        for one in (run / FOLDER).glob(f"{_DRAFT}*"):
-            shutil.rmtree(one, ignore_errors=True)
+        for before in place.glob(f"{_BEFORE}*"):
+            target = place / before.name.removeprefix(_BEFORE)
+            if target.exists():
+                shutil.rmtree(before, ignore_errors=True)
+            else:
+                os.replace(before, target)
+        for draft in place.glob(f"{_DRAFT}*"):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def set_aside(folder: Path) -> None:
+    """Have a checkpoint that cannot be read count no more, so that it drives no other one out."""
+    damaged = folder.with_name(f"{_DAMAGED}{folder.name}")
+    shutil.rmtree(damaged, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.replace(folder, damaged)
 
 
 def read(folder: Path) -> Checkpoint:
@@ -162,11 +194,26 @@ def read(folder: Path) -> Checkpoint:
     from safetensors.numpy import load
 
     try:
+        told = _read_state(folder)
+    except RecursionError as problem:
+        raise ValueError(f"{folder / _STATE} is damaged: {problem}") from problem
+    for name in (_TENSORS, GAMES):
+        if _digest(folder / name) != told["digests"].get(name):
+            raise ValueError(f"{folder / name} is damaged: it is not what was written")
+    try:
+        arrays = dict(load((folder / _TENSORS).read_bytes()))
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError) as problem:
+        raise ValueError(f"{folder / _TENSORS} is no safetensors file: {problem}") from problem
+    return Checkpoint(folder, arrays, told["told"])
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    """What ``state.json`` says, once it is known to be what was written."""
+    try:
         told = json.loads((folder / _STATE).read_text(encoding="utf-8"))
     except ValueError as problem:
         raise ValueError(f"{folder / _STATE} is damaged: {problem}") from problem
-    is_ours = isinstance(told, dict) and told.get("format") == FORMAT
-    if not is_ours or not isinstance(told.get("told"), dict):
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise ValueError(f"{folder / _STATE} describes no checkpoint of a training run")
     for key, value in (
         ("format_version", FORMAT_VERSION),
@@ -174,13 +221,8 @@ def read(folder: Path) -> Checkpoint:
     ):
         if told.get(key) != value:
             raise ValueError(f"{folder} is of another version: {key}={told.get(key)!r}")
+    if not isinstance(told.get("told"), dict) or not isinstance(told.get("digests"), dict):
+        raise ValueError(f"{folder / _STATE} describes no checkpoint of a training run")
     if told.get("told_digest") != _told_digest(told["told"]):
         raise ValueError(f"{folder / _STATE} is damaged: it is not what was written")
-    for name in (_TENSORS, GAMES):
-        if _digest(folder / name) != (told.get("digests") or {}).get(name):
-            raise ValueError(f"{folder / name} is damaged: it is not what was written")
-    try:
-        arrays = dict(load((folder / _TENSORS).read_bytes()))
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError) as problem:
-        raise ValueError(f"{folder / _TENSORS} is no safetensors file: {problem}") from problem
-    return Checkpoint(folder, arrays, told["told"])
+    return told

@@ -8,16 +8,20 @@ import dataclasses
 import importlib.util
 import json
 import math
+import os
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from agents import make_agent
+from agents import AGENTS, make_agent
 from agents.evaluation import parse_rules
 from agents.training.pool import PoolSettings
 from agents.training.presets import PRESETS, Preset
-from euchre_env.opponents import opponents_of
+from euchre_env.opponents import MAX_OPPONENTS, opponents_of
+from euchre_env.registry import agent_names
 from euchre_env.rules import Rules
 
 _ABOVE_0: Final = (
@@ -28,6 +32,16 @@ _NOT_BELOW_0: Final = (
     "seed", "steps", "minutes", "pairs", "entropy", "entropy_end", "learning_rate_end",
     "magnet_kl", "checkpoint_minutes", "evaluations", "evaluation_pairs",
 )  # fmt: skip
+_MOST: Final = {"seed": 2**32 - 1, "threads": 1024}
+"""Above a seed of 32 bits NumPy refuses; no machine has more cores."""
+_MOST_ACTS: Final = 1 << 24
+"""Of an update: their observations alone are 20 GiB."""
+_LARGEST_LAYER: Final = 65_536
+"""A policy with a larger one could not be read again (`agents.policies`)."""
+_LONGEST_NAME: Final = 200
+"""Bytes; systems allow 255 for the folder with its time."""
+_OPTIONS: Final = ("worlds",)
+"""Options with numbers that this package's agents take."""
 _OF_NO_RUN: Final = ("resume",)
 """Knobs of the command line that are none of the run."""
 
@@ -183,25 +197,32 @@ def from_json(told: Any) -> Config:
     """The knobs that `Config.to_json` gave.
 
     Raises:
-        ValueError: a knob is missing, unknown, or of another type.
+        ValueError: a knob is missing, unknown, of another type, or none of its choices.
     """
     known = {f.name: f for f in fields(Config) if f.name not in _OF_NO_RUN}
     if not isinstance(told, Mapping) or told.keys() != known.keys():
         odd = sorted(told.keys() ^ known.keys()) if isinstance(told, Mapping) else "no object"
         raise ValueError(f"the knobs are those of another version: {odd}")
-    plain, values = Config(), {}
-    for name, value in told.items():
-        like = getattr(plain, name)
-        if isinstance(like, tuple) and isinstance(value, list):
-            value = tuple(value)
-        elif isinstance(like, Path) and isinstance(value, str):
-            value = Path(value)
-        elif isinstance(like, float) and type(value) is int:
-            value = float(value)
-        if type(value) is not type(like):
-            raise ValueError(f"{name}={value!r}: that is no {type(like).__name__}")
-        values[name] = value
-    return Config(**values)
+    kinds = get_type_hints(Config)
+    return Config(**{name: _as_kind(name, value, kinds[name]) for name, value in told.items()})
+
+
+def _as_kind(name: str, value: Any, kind: Any) -> Any:
+    """A JSON value as what a knob is: a plain type, a choice of words, or a tuple of one type."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ValueError(f"{name}={value!r}: it is one of {', '.join(get_args(kind))}")
+        return value
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_as_kind(name, one, get_args(kind)[0]) for one in value)
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
+        return float(value)
+    if type(value) is not kind:
+        told = f"list of {get_args(kind)[0].__name__}" if get_args(kind) else kind.__name__
+        raise ValueError(f"{name}={value!r}: that is no {told}")
+    return value
 
 
 # --- the command line ---------------------------------------------------------------------------
@@ -220,6 +241,8 @@ def read_config(argv: Sequence[str], description: str | None = None) -> Config:
     )
     if config.resume is not None and config != replace(Config(), resume=config.resume):
         raise ValueError("--resume goes on with the run's own knobs: it stands alone")
+    if knobs and config.steps and _value_of("--steps", argv) is not None:
+        raise ValueError("--steps and --minutes: a run ends by one of them, give one alone")
     return config
 
 
@@ -245,7 +268,7 @@ def read_run(folder: Path) -> Config:
         return from_json(told["args"])
     except FileNotFoundError:
         raise ValueError(f"{folder} is no run folder: it holds no config.json") from None
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise ValueError(f"{path} cannot be read: {problem}") from problem
 
 
@@ -253,14 +276,28 @@ def read_run(folder: Path) -> Config:
 
 
 def split_weight(text: str) -> tuple[str, float]:
-    """``expert=2`` as name and weight; an option's value, as in ``search:worlds=40``, is none."""
+    """``expert=2`` as name and weight; an option's value, as in ``search:worlds=40``, is none.
+
+    A folder that is there is a name as a whole, whatever it is called. What an agent from outside
+    is told, ``my_agent.py:Careful:depth=3``, is its own: a weight comes after it.
+    """
     name, sign, number = text.rpartition("=")
-    last_option = name.rpartition(":")[2].rpartition(",")[2] if ":" in name else "="
     try:
         weight = float(number)
     except ValueError:
         return text, 1.0
-    return (name, weight) if sign and "=" in last_option else (text, 1.0)
+    is_folder = os.path.isdir(text) or os.path.isdir(text.removeprefix("run:"))
+    return (text, 1.0) if not sign or is_folder or _ends_in_option(name) else (name, weight)
+
+
+def _ends_in_option(name: str) -> bool:
+    """Whether a number after this text and ``=`` is an option's value."""
+    first, _, argument = name.partition(":")
+    if first not in AGENTS and argument:  # a module or file names an agent first
+        is_place = first not in agent_names()
+        argument = argument.partition(":")[2] if is_place else argument
+        return argument.rpartition(",")[2].isidentifier()
+    return bool(argument) and re.split("[:,]", argument)[-1] in _OPTIONS
 
 
 def named_opponents(config: Config) -> list[tuple[Any, float]]:
@@ -282,14 +319,16 @@ def check(config: Config) -> Rules:
         ImportError: a library that a knob asks for is not installed.
     """
     _check_numbers(config)
-    if min((1, *config.policy_layers, *config.value_layers)) < 1:
+    _check_name(config.name)
+    sizes = (1, *config.policy_layers, *config.value_layers)
+    if min(sizes) < 1 or max(sizes) > _LARGEST_LAYER:
         raise ValueError(
             f"policy_layers={config.policy_layers}, value_layers={config.value_layers}: layers "
-            "have sizes above 0"
+            f"have sizes from 1 to {_LARGEST_LAYER}"
         )
     if not config.opponent and not config.self_play:
         raise ValueError("opponent: name one at least, or ask for self-play")
-    _ = config.pool_settings
+    _check_pool(config)
     _check_device(config.device)
     if config.wandb:
         _check_wandb()
@@ -308,16 +347,53 @@ def _check_numbers(config: Config) -> None:
     for name in _NOT_BELOW_0:
         if getattr(config, name) < 0:
             raise ValueError(f"{name}={getattr(config, name)}: it is 0 or above")
+    for name, most in _MOST.items():
+        if getattr(config, name) > most:
+            raise ValueError(f"{name}={getattr(config, name)}: it is {most} at the most")
     if not 0 <= config.gae_lambda <= 1:
         raise ValueError(f"gae_lambda={config.gae_lambda}: it is from 0 to 1")
     if not config.steps and config.minutes <= 0:
         raise ValueError(f"minutes={config.minutes}: nothing would be learnt")
-    if config.evaluations and not config.evaluation_pairs:
-        raise ValueError("evaluation_pairs=0: with no evaluation at all, evaluations=0")
+    if config.evaluations and config.evaluation_pairs < 2:
+        raise ValueError(
+            f"evaluation_pairs={config.evaluation_pairs}: it is 2 or above (one pair has no "
+            "interval); with no evaluation at all, evaluations=0"
+        )
+    _check_acts(config)
+
+
+def _check_acts(config: Config) -> None:
+    told = f"num_envs={config.num_envs} times num_steps={config.num_steps}"
+    if config.acts_per_update > _MOST_ACTS:
+        raise ValueError(
+            f"{told}: an update has {_MOST_ACTS:,} acts at the most, which must lie in memory"
+        )
     if config.batch_size < 2 or config.acts_per_update % config.batch_size:
         raise ValueError(
             f"batch_size={config.batch_size}: it divides the {config.acts_per_update} acts of an "
-            f"update (num_envs={config.num_envs} times num_steps={config.num_steps})"
+            f"update ({told})"
+        )
+
+
+def _check_name(name: str) -> None:
+    try:
+        is_long = len(name.encode()) > _LONGEST_NAME  # what cannot be encoded can be no folder
+    except UnicodeEncodeError as problem:
+        raise ValueError(f"name={name!r}: no folder can be called that: {problem}") from problem
+    if is_long or not name.isprintable() or "/" in name or "\\" in name:
+        raise ValueError(
+            f"name={name!r}: it is a part of a folder's name, without / and \\, of "
+            f"{_LONGEST_NAME} bytes at the most"
+        )
+
+
+def _check_pool(config: Config) -> None:
+    _ = config.pool_settings
+    most = MAX_OPPONENTS - 1 - len(config.opponent)
+    if config.self_play and config.pool_size > most:
+        raise ValueError(
+            f"pool_size={config.pool_size}: it is {most} at the most, since {MAX_OPPONENTS} can "
+            "be met in all: past selves, the learner itself, and the opponents named"
         )
 
 

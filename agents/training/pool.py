@@ -27,6 +27,8 @@ _MEMORY_DEALS: Final = 4000.0
 """Deals after which a result counts half as much as a new one."""
 _PRIOR_DEALS: Final = 200.0
 """Deals without a result either way that stand before the first results."""
+_FAR: Final = -1e300
+"""Logarithm of a weight that is none."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +132,13 @@ class Pool:
 
     def past_weights(self) -> npt.NDArray[np.float64]:
         """The weight of each past self: float64, shape (snapshots,), summing to 1."""
-        ages = np.arange(len(self.past))[::-1]
+        ages = np.arange(len(self.past), dtype=np.float64)[::-1]
         means = np.array([snapshot.mean for snapshot in self.past])
-        weights = 0.5 ** (ages / self.settings.half_life)
-        weights = weights * np.exp(-means / self.settings.temperature)
+        with np.errstate(over="ignore"):  # a tiny temperature: all but the best are met never
+            logs = -ages * math.log(2) / self.settings.half_life
+            logs -= (means - means.min()) / self.settings.temperature
+        logs = np.maximum(logs, _FAR)  # infinities have no differences
+        weights = np.exp(logs - logs.max())
         shares: npt.NDArray[np.float64] = weights / weights.sum()
         return shares
 

@@ -5,6 +5,9 @@ learn from them. Between two updates nothing is under way, so that is where a ru
 and stopped; a run that goes on from a checkpoint does what it would have done.
 """
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.logger import HParam, configure
 
+from agents.base import AgentError
 from agents.evaluation import match
 from agents.learned import LearnedAgent
 from agents.policies import Policy, save_policy
@@ -27,12 +31,18 @@ from euchre_env.saving import load_env
 
 _NEVER: Final = 1 << 30
 """Updates between two tables of Stable-Baselines3's own."""
+_OF_NETWORK: Final = ("activation", "policy_layers", "value_layers", "critic", "episode", "rules")
+"""Knobs that say which network learns, and which numbers enter it."""
 _KEPT: Final = 0.95
 """Of what counts as recent for the table, what an update leaves."""
 
 
 class BrokenRunError(RuntimeError):
-    """The learner's numbers are not finite any more."""
+    """The learner's numbers are not finite any more, or an opponent plays no legal acts."""
+
+
+class OtherNetworkError(ValueError):
+    """A checkpoint is that of another network than the knobs describe."""
 
 
 class Run:
@@ -51,7 +61,7 @@ class Run:
     """
 
     def __init__(self, config: Config, rules: Rules, folder: Path, screen: Screen) -> None:
-        """Make all objects; nothing is played yet, and the clock starts."""
+        """Make all objects; nothing is played yet."""
         compile_kernels(config, rules)
         self.config, self.rules, self.folder, self.screen = config, rules, folder, screen
         self.budget = Budget(config.steps, config.minutes)
@@ -77,13 +87,26 @@ class Run:
         """Update until the budget is spent or somebody stops it; leave everything in the folder.
 
         Raises:
-            BrokenRunError: the loss is no number any more.
+            BrokenRunError: the loss is no number any more, or an opponent's answer is no legal
+                act; what was learnt before is saved.
             OSError: the result cannot be written.
         """
+        try:
+            with self.telling_what_stands():
+                self._go()
+        except AgentError as fault:
+            if self.model.num_timesteps:
+                self._save_on_the_way()
+            raise BrokenRunError(f"{fault}; {self.what_stands()}") from fault
+
+    def _go(self) -> None:
         with self.screen, stopped_by_signals(self.budget, self.screen.say):
-            self.budget.mark(self.model.num_timesteps)
-            while not self.budget.is_over:
-                self.update()
+            if self.model.num_timesteps:
+                self.budget.mark(self.model.num_timesteps)
+            else:  # the clock starts; what was made before was no training
+                self.budget.set_back(0.0, 0.0)
+            while not (self.budget.is_over and self.model.num_timesteps):
+                self.update()  # once at least: there is nothing to save before
         save_policy(self.policy(), self.folder)
         self._write_curve()
         self.save()
@@ -92,7 +115,7 @@ class Run:
         """Play, learn, and all that is due after it."""
         config, model = self.config, self.model
         model.ent_coef = self.budget.between(config.entropy, config.entropy_end)
-        model.learn(config.acts_per_update, reset_num_timesteps=False, log_interval=_NEVER)
+        self._learn()
         self._note()
         if self.pool is not None:
             self._renew_opponents(self.pool)
@@ -104,6 +127,19 @@ class Run:
         if self.budget.elapsed > self._next_checkpoint:
             self._next_checkpoint = self.budget.elapsed + 60 * config.checkpoint_minutes
             self._save_on_the_way()
+
+    def _learn(self) -> None:
+        """Play and learn; where an opponent's fault ends that, be where it began."""
+        model = self.model
+        is_first = not model.num_timesteps
+        before = None if is_first else snapshot.save_moment(model, self.games)
+        try:
+            model.learn(self.config.acts_per_update, reset_num_timesteps=False, log_interval=_NEVER)
+        except AgentError:
+            model.num_timesteps = 0
+            if before is not None:
+                snapshot.restore_moment(model, self.games, before)
+            raise
 
     # --- the learner and whom it meets ---
 
@@ -279,6 +315,30 @@ class Run:
             before = f"the one of {int(newest.name):,} acts stands" if newest else "there is none"
             self.screen.say(f"warning: no checkpoint could be written ({problem}); {before}")
 
+    @contextmanager
+    def telling_what_stands(self) -> Iterator[None]:
+        """Where a disk is full, tell which folder it was about and what had been saved before.
+
+        Raises:
+            OSError: what comes out of the block, with these words.
+        """
+        try:
+            yield
+        except BrokenPipeError:  # it is about no disk
+            raise
+        except OSError as problem:
+            raise OSError(f"{self.folder}: {problem}; {self.what_stands()}") from problem
+
+    def what_stands(self) -> str:
+        """Where the last checkpoint lies and how to go on from it, in words."""
+        newest = next(iter(checkpoints.found(self.folder)), None)
+        if newest is None:
+            return "no checkpoint was saved before"
+        return (
+            f"the checkpoint of {int(newest.name):,} acts stands in {newest}: "
+            f"python train.py --resume {self.folder} goes on from there"
+        )
+
     def save(self) -> Path:
         """Write everything that going on needs.
 
@@ -293,6 +353,7 @@ class Run:
         arrays |= snapshot.named("recent", self._recent)
         told = {
             "learner": learner,
+            "network": self._network(),
             "streams": stream,
             "seconds": self.budget.elapsed,
             "cpu_seconds": self.budget.cpu_seconds,
@@ -307,15 +368,31 @@ class Run:
         steps = self.model.num_timesteps
         return checkpoints.write(self.folder, steps, arrays, told, self.games.env)
 
+    def _network(self) -> dict[str, Any]:
+        """The knobs that say which network it is, as JSON values."""
+        knobs = json.loads(json.dumps(self.config.to_json()))
+        return {name: knobs[name] for name in _OF_NETWORK}
+
+    def _check_network(self, checkpoint: checkpoints.Checkpoint) -> None:
+        ours, theirs = self._network(), checkpoint.told.get("network", {})  # older do not say
+        for name in ours.keys() & theirs.keys():
+            if ours[name] != theirs[name]:
+                raise OtherNetworkError(
+                    f"{checkpoint.folder} has a network with {name}={theirs[name]!r}, and "
+                    f"{self.folder / 'config.json'} says {ours[name]!r}: put it back to go on"
+                )
+
     def restore(self, checkpoint: checkpoints.Checkpoint) -> None:
         """Go back to where a checkpoint was written, bit by bit.
 
         Raises:
+            OtherNetworkError: the knobs describe another network.
             ValueError: it is damaged, or that of another run.
             OSError: its games cannot be read.
         """
         arrays, told = checkpoint.arrays, checkpoint.told
         try:
+            self._check_network(checkpoint)
             snapshot.restore_model(self.model, arrays, told["learner"])
             if self.pool is not None:
                 self.pool.restore(snapshot.part(arrays, "pool"), told["pool"])
@@ -340,16 +417,21 @@ class Run:
         """Go back to the newest checkpoint that can be read; to the start where there is none.
 
         Raises:
+            OtherNetworkError: somebody has changed the knobs.
             ValueError: there are some, and none can be read.
         """
-        checkpoints.forget_drafts(self.folder)
+        checkpoints.tidy(self.folder)
         places = checkpoints.found(self.folder)
-        for place in places:
+        for count, place in enumerate(places):
             try:
                 self.restore(checkpoints.read(place))
+            except OtherNetworkError:
+                raise
             except (ValueError, OSError) as problem:
                 self.screen.say(f"warning: {problem}; the checkpoint before it is tried")
                 continue
+            for damaged in places[:count]:
+                checkpoints.set_aside(damaged)
             self.screen.say(f"goes on after {self.model.num_timesteps:,} acts")
             return
         if places:

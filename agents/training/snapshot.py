@@ -120,6 +120,26 @@ def restore_sums(games: EuchreVecEnv, arrays: Mapping[str, npt.NDArray[Any]]) ->
         raise ValueError(f"the games lack {problem}") from problem
 
 
+def save_moment(model: EuchrePPO, games: EuchreVecEnv) -> dict[str, Any]:
+    """All that playing changes, between two updates; `restore_moment` goes back there."""
+    return {
+        "last_observations": np.array(model._last_obs),
+        "episode_starts": np.array(model._last_episode_starts),
+        "num_timesteps": model.num_timesteps,
+        "games": games.get_state(),
+        "streams": save_streams(str(model.device)),
+    }
+
+
+def restore_moment(model: EuchrePPO, games: EuchreVecEnv, kept: Mapping[str, Any]) -> None:
+    """Undo what was played since; what was learnt is as it was, since nobody learns meanwhile."""
+    model._last_obs = kept["last_observations"]
+    model._last_episode_starts = kept["episode_starts"]
+    model.num_timesteps = kept["num_timesteps"]
+    games.set_state(kept["games"])
+    restore_streams(str(model.device), *kept["streams"])
+
+
 # --- random streams -----------------------------------------------------------------------------
 
 
