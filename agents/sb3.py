@@ -88,6 +88,8 @@ class EuchreVecEnv(VecEnv):
         self._blank_infos: list[dict[str, Any]] = [{} for _ in range(num)]
         self._start = time.monotonic()
         super().__init__(num, games.single_observation_space, games.single_action_space)
+        # VecVideoRecorder asks for it
+        self.metadata = {**self.metadata, "render_fps": games.metadata["render_fps"]}
 
     def _count_anew(self) -> None:
         opponents = self.env.opponents
@@ -287,8 +289,40 @@ class EuchreVecEnv(VecEnv):
         return len(self._rows(indices))
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """No pictures: `EuchreEnv` draws single games."""
-        return [None] * self.num_envs
+        """Every table as its learner's seat sees it.
+
+        Returns:
+            n pictures, uint8 of shape (448, 640, 3); n times None where the games were not made
+            with ``render_mode="rgb_array"``.
+        """
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return list(self.env.render() or ())
+
+    def render(self, mode: str | None = None) -> Any:
+        """All tables at once.
+
+        Args:
+            mode: None for the games' own ``render_mode``; ``"human"`` shows the pictures of
+                ``"rgb_array"`` in a window of OpenCV's, as in Stable-Baselines3.
+
+        Returns:
+            One picture with all tables, uint8 of shape (height, width, 3) (``"rgb_array"``), or a
+            text for each game, a tuple (``"ansi"``); None otherwise.
+
+        Raises:
+            ImportError: ``mode="human"`` without OpenCV.
+        """
+        if self.render_mode == "ansi" and mode in (None, "ansi"):
+            return self.env.render()
+        try:
+            return super().render(mode)
+        except ModuleNotFoundError as problem:
+            if problem.name != "cv2":
+                raise
+            raise ImportError(
+                'render("human") shows pictures with OpenCV: pip install opencv-python'
+            ) from problem
 
 
 class ModelAgent:

@@ -1,5 +1,7 @@
 """Stable-Baselines3 sees the games that the vector environment plays, masks included."""
 
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecVideoRecorder
 
 from agents import streams
 from agents.evaluation import match
@@ -163,6 +166,36 @@ def test_games_have_no_other_methods_of_their_own():
         games.set_attr("copy", True, indices=[0])
     games.set_attr("copy", True)
     assert games.env.copy is True
+
+
+def test_pictures_of_all_games_are_one_picture_for_stable_baselines3(tmp_path):
+    games = EuchreVecEnv(2, render_mode="rgb_array", **OPTIONS)
+    recorder = VecVideoRecorder(games, str(tmp_path), lambda step: step == 0, video_length=9)
+    recorder.reset()
+    pictures = games.get_images()
+    assert [(picture.shape, picture.dtype) for picture in pictures] == [((448, 640, 3), "u1")] * 2
+    assert np.array_equal(pictures[0], games.env.render()[0])
+    assert games.render().size == sum(picture.size for picture in pictures)
+    recorder.step(games.action_masks().argmax(axis=1))
+    assert [frame.shape for frame in recorder.recorded_frames] == [games.render().shape] * 2
+    assert recorder.frames_per_sec == games.env.metadata["render_fps"]
+    recorder.recorded_frames.clear()  # no film is made of them
+
+
+def test_texts_of_all_games_are_a_tuple():
+    games = EuchreVecEnv(2, render_mode="ansi", **OPTIONS)
+    games.reset()
+    assert games.render() == games.env.render()
+    assert all("legal:" in text for text in games.render())
+    assert list(games.get_images()) == [None, None]
+
+
+def test_a_window_wants_opencv(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)  # as if it were not installed
+    games = EuchreVecEnv(1, render_mode="rgb_array", **OPTIONS)
+    games.reset()
+    with pytest.raises(ImportError, match="pip install opencv-python"):
+        games.render("human")
 
 
 @pytest.mark.parametrize("suits", ["relative", "absolute"])
