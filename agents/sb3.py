@@ -241,14 +241,25 @@ class EuchreVecEnv(VecEnv):
         return [getattr(self.env, attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Set an attribute of all games.
+        """Set an attribute of all games: ``copy``, the one that can be set while they are played.
 
         Raises:
+            AttributeError: it is another one; the message says how it is changed.
             ValueError: only some games are meant.
         """
+        if attr_name in ("opponent", "opponents"):
+            raise AttributeError(
+                f"{attr_name} cannot be set: change whom the games play against with "
+                "set_opponents(...) of the EuchreVecEnv, between two steps"
+            )
+        if attr_name != "copy":
+            raise AttributeError(
+                f"{attr_name} cannot be set on games that there are: make new ones, as in "
+                f"EuchreVecEnv(num_envs, {attr_name}=...), if it is an option"
+            )
         if self._count(indices) != self.num_envs:
             raise ValueError(f"{attr_name} belongs to all games: set it without indices")
-        setattr(self.env, attr_name, value)
+        self.env.copy = value
 
     def env_method(
         self,

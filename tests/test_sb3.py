@@ -198,6 +198,31 @@ def test_a_window_wants_opencv(monkeypatch):
         games.render("human")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("opponent", "expert", r"set_opponents\(\.\.\.\)"),
+        ("suits", "absolute", r"make new ones, as in EuchreVecEnv\(num_envs, suits=\.\.\.\)"),
+        ("shuffled", True, "shuffled cannot be set"),
+    ],
+)
+def test_setting_what_would_change_nothing_is_refused(name, value, words):
+    games = EuchreVecEnv(2, **OPTIONS)
+    with pytest.raises(AttributeError, match=words):
+        games.set_attr(name, value)
+    assert not hasattr(games.env, name)
+
+
+def test_opponents_are_changed_between_two_rounds_of_learning():
+    games = EuchreVecEnv(8, **OPTIONS)
+    model = MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=64, n_epochs=1, seed=0)
+    model.learn(64)
+    games.set_opponents({"novice": 0.7, "random": 0.3})
+    model.learn(64, reset_num_timesteps=False)
+    assert games.env.opponents.names == ("novice", "random")
+    assert len(games.by_opponent) == 2
+
+
 @pytest.mark.parametrize("suits", ["relative", "absolute"])
 def test_a_model_is_an_agent(suits):
     """Its acts in a match are those it chooses in the games it learned from."""
