@@ -17,7 +17,7 @@ No ``Monitor`` or ``VecMonitor`` is needed: each episode's end carries their ``i
 import inspect
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import gymnasium
 import numpy as np
@@ -30,7 +30,7 @@ from euchre_env import EuchreVectorEnv
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import ABSOLUTE_ACTIONS, encode, frame_of
 from euchre_env.state import States
-from euchre_env.tables import Suits
+from euchre_env.tables import Suits, choice
 
 _HOW = (
     "make one with agents.sb3.EuchreVecEnv(num_envs, opponent='novice', ...), which takes "
@@ -343,14 +343,19 @@ class ModelAgent:
     is legal, and else the first legal act is done.
     """
 
-    def __init__(self, model: Any, suits: Suits = "relative", name: str = "model") -> None:
+    def __init__(self, model: Any, suits: Suits, name: str = "model") -> None:
         """Take a model that learned from `EuchreVecEnv`.
 
         Args:
             model: has ``predict(observations, deterministic=True)``.
-            suits: as in the games that it learned from.
+            suits: as in the games that it learned from. There is no default: a model that is
+                shown suits otherwise than it learned them plays badly without a word.
             name: what tables call it.
+
+        Raises:
+            ValueError: ``suits`` is neither ``"absolute"`` nor ``"relative"``.
         """
+        choice("suits", suits, get_args(Suits))
         self.model = model
         self.suits = suits
         self.name = name

@@ -49,8 +49,12 @@ Suits = Literal["absolute", "relative"]
 Illegal = Literal["raise", "penalise", "end"]
 
 
-def _choice(name: str, value: Any, allowed: tuple[Any, ...]) -> int:
-    """The place of an option's value among those allowed, or a clear error."""
+def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> int:
+    """The place of an option's value among those allowed.
+
+    Raises:
+        ValueError: it is none of them; the message lists them.
+    """
     for place, known in enumerate(allowed):
         if value == known and isinstance(value, bool) == isinstance(known, bool):
             return place
@@ -109,19 +113,19 @@ class Tables:
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
         self.rules = rules or Rules()
         self.opponents = None if opponent is None else opponents_of(opponent)
-        seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
+        seat_code = (RANDOM_SEAT, 0, 1)[choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
             opponents=0,
             num_opponents=0,
             scratch=0,
             seat=SELF_PLAY if self.opponents is None else seat_code,
-            is_deal=_choice("episode", episode, get_args(Episode)) == 1,
-            is_win=_choice("reward", reward, get_args(Reward)) == 1,
-            is_relative=_choice("suits", suits, get_args(Suits)) == 1,
+            is_deal=choice("episode", episode, get_args(Episode)) == 1,
+            is_win=choice("reward", reward, get_args(Reward)) == 1,
+            is_relative=choice("suits", suits, get_args(Suits)) == 1,
             max_deals=max_deals or 0,
-            illegal=_choice("illegal", illegal, get_args(Illegal)),
-            skips_forced=_choice("skip_forced", skip_forced, (False, True)) == 1,
-            autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
+            illegal=choice("illegal", illegal, get_args(Illegal)),
+            skips_forced=choice("skip_forced", skip_forced, (False, True)) == 1,
+            autoreset=choice("autoreset_mode", autoreset, AUTORESET_MODES),
         )
         self.states = new_states(num, self.rules)
         self.views = np.empty(num, dtype=STATE_DTYPE)

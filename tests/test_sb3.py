@@ -239,8 +239,17 @@ def test_a_model_is_an_agent(suits):
         frames = [frame_of(games.views[i], suits == "relative") for i in range(64)]
         assert (ABSOLUTE_ACTIONS[frames, expected] == acts).all()
         observations, *_, infos = games.step(expected)
-    plain = ModelAgent(PPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64))
+    plain_model = PPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64)
+    plain = ModelAgent(plain_model, suits=suits)
     assert match(agent, plain, pairs=20).pairs == 20
+
+
+def test_how_a_model_was_shown_suits_is_said_in_the_words_of_the_environment():
+    model = MaskablePPO("MlpPolicy", EuchreVecEnv(8, **OPTIONS), n_steps=8, batch_size=64)
+    with pytest.raises(TypeError, match="suits"):
+        ModelAgent(model)
+    with pytest.raises(ValueError, match="suits='rel': it is one of 'absolute', 'relative'"):
+        ModelAgent(model, suits="rel")
 
 
 @pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")  # Stable-Baselines3 asks for it
