@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from euchre_env.actions import NUM_ACTIONS
-from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
+from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_HIGH, OBSERVATION_SIZE
 from euchre_env.rules import Rules
 
 FORMAT: Final = "euchre_env policy"
@@ -35,6 +35,8 @@ DESCRIPTION_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
 RUNS: Final = Path("runs")
 """Where ``train.py`` puts runs unless it is told otherwise."""
 
+LARGEST_OUTPUT: Final = 1e30
+"""Bound on what a network may be able to put out; those that learned stay a long way below."""
 ACTIVATIONS: Final = ("relu", "tanh")
 """Activations between layers; the kernel knows them by their place here."""
 SUITS: Final = ("absolute", "relative")
@@ -202,6 +204,12 @@ def load_policy(folder: str | Path) -> Policy:
             (tensors[f"{part}.{k}.weight"], tensors[f"{part}.{k}.bias"]) for k in range(count)
         )
 
+    for part in ("policy", "value"):
+        if not _largest_output(layers(part)) < LARGEST_OUTPUT:
+            raise ValueError(
+                f"{folder / WEIGHTS_FILE}: the numbers of {part} are so large that its outputs may "
+                f"exceed {LARGEST_OUTPUT:g}: no training ends so"
+            )
     return Policy(
         layers=layers("policy"),
         value_layers=layers("value"),
@@ -212,10 +220,19 @@ def load_policy(folder: str | Path) -> Policy:
     )
 
 
+def _largest_output(layers: Sequence[tuple[npt.NDArray[np.float32], ...]]) -> float:
+    """What no number in the network can exceed, whatever it is shown: float32 sums stay finite."""
+    largest = OBSERVATION_HIGH.astype(np.float64)
+    with np.errstate(over="ignore"):
+        for weight, bias in layers:  # relu and tanh make no number larger
+            largest = np.abs(weight) @ largest + np.abs(bias)
+    return float(largest.max(initial=0)) if layers else 0.0
+
+
 def _read_description(path: Path) -> dict[str, Any]:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # of text, of huge integers, of deep nesting
         raise ValueError(f"{path} is no JSON: {problem}") from problem
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise ValueError(f"{path} describes no policy of this package (format={FORMAT!r} expected)")

@@ -582,6 +582,13 @@ def not_finite():
     return policy
 
 
+def huge():
+    """A policy of finite numbers whose sums are none: its probabilities would be no numbers."""
+    policy = random_policy()
+    policy.layers[0][0][:] = 3e38
+    return policy
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -601,6 +608,7 @@ def not_finite():
         pytest.param(change(rules=[]), "each an object", id="rules are a list"),
         pytest.param(weights(random_policy(sizes=(25,))), "described is", id="other shape"),
         pytest.param(weights(not_finite()), "not finite", id="not finite"),
+        pytest.param(weights(huge()), "so large", id="huge"),
         pytest.param(weights(lambda old: old[:-8]), "safetensors", id="cut short"),
         pytest.param(weights(lambda old: b"\x80\x04K."), "safetensors", id="a pickle"),
         pytest.param(weights(lambda old: b""), "safetensors", id="empty"),
@@ -613,9 +621,10 @@ def test_damaged_files_are_refused(tmp_path, damage, words):
         LearnedAgent.load(tmp_path)
 
 
-def test_a_description_that_is_no_json_is_refused(tmp_path):
+@pytest.mark.parametrize("text", ["{", "[" * 200_000, "9" * 5_000], ids=["cut", "deep", "long"])
+def test_a_description_that_is_no_json_is_refused(tmp_path, text):
     save_policy(random_policy(), tmp_path)
-    (tmp_path / "policy.json").write_text("{")
+    (tmp_path / "policy.json").write_text(text)
     with pytest.raises(ValueError, match=r"policy\.json is no JSON"):
         load_policy(tmp_path)
 
