@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agents.bid_table import SHIPPED, STARTS, BidTable, from_weights, write_table
-from agents.evaluation.rules_text import parse_rules
 from agents.leaves import MEASURED_DEALS, measure_leaves
 from agents.open_hands import open_hands
 from agents.regrets import AVERAGE, REGRET, Tables, learn_deals, new_learner
 from euchre_env.rules import Rules
+from euchre_env.rules_text import parse_rules
 from euchre_env.state import States
 
 CHUNK: Final = 100_000

@@ -24,13 +24,13 @@ from agents import make_agent
 from agents.asking import HELPER, Asker, HumanAgent, QuitError, Read, act_of, score_line
 from agents.base import Agent
 from agents.entries import Command
-from agents.evaluation.rules_text import parse_rules
 from euchre_env.actions import Phase
 from euchre_env.dealing import mix, seed_streams, seed_word
 from euchre_env.engine import apply, legal_actions, next_deal, start_game
 from euchre_env.records import RecordError, RecordWriter, read_records
 from euchre_env.rendering import card_text, table_text
 from euchre_env.rules import Rules
+from euchre_env.rules_text import parse_rules
 from euchre_env.state import States, new_states
 from euchre_env.stepping import decision_stream
 from euchre_env.telling import YOU, tell_act, tell_deal, tell_trick

@@ -19,6 +19,7 @@ from euchre_env.history import RULE_FIELDS
 from euchre_env.observation import OBSERVATION_SIZE
 from euchre_env.opponents import opponent_name, opponents_of
 from euchre_env.rules import MAX_TARGET_SCORE, Rules
+from euchre_env.rules_text import rules_from
 from euchre_env.state import NOBODY, STATE_DTYPE, States, new_states
 from euchre_env.stepping import (
     AUTORESET_MODES,
@@ -87,7 +88,7 @@ class Tables:
         self,
         num: int,
         *,
-        rules: Rules | None = None,
+        rules: Rules | str | None = None,
         opponent: Any = "novice",
         episode: Episode = "game",
         reward: Reward = "points",
@@ -103,15 +104,13 @@ class Tables:
         Raises:
             ValueError: an option has a value that it does not take.
         """
-        if rules is not None and not isinstance(rules, Rules):
-            raise ValueError(f"rules={rules!r}: they are a Rules object, like Rules.british()")
         if max_deals is not None and (
             isinstance(max_deals, bool)
             or not isinstance(max_deals, int | np.integer)
             or not 1 <= max_deals <= MAX_TARGET_SCORE
         ):
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
-        self.rules = rules or Rules()
+        self.rules = rules_from(rules)
         self.opponents = None if opponent is None else opponents_of(opponent)
         seat_code = (RANDOM_SEAT, 0, 1)[choice("seat", seat, get_args(Seat))]
         self.settings = Settings(

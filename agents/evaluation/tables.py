@@ -11,7 +11,7 @@ from agents.evaluation.controls import Control
 from agents.evaluation.gate import Verdict
 from agents.evaluation.intervals import Estimate
 from agents.evaluation.matches import MatchResult
-from agents.evaluation.rules_text import rules_text
+from euchre_env.rules_text import rules_text
 
 
 def interval_text(estimate: Estimate, form: str = "+.3f") -> str:
