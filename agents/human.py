@@ -257,10 +257,10 @@ def run(args: Args, read: Read | None = None, console: Console | None = None) ->
     rules = parse_rules(args.rules)
     seed = secrets.randbelow(2**31) if args.seed is None else args.seed
     seat = int(mix(seed_word(seed))) & 1 if args.seat == "random" else int(args.seat)
-    opponent = make_agent(args.opponent)
+    opponent, helper = make_agent(args.opponent), make_agent(args.hint)
     path = _checked_record(args.record)
     console = console or Console(highlight=False, no_color=args.no_color or None)
-    asker = Asker(read, console, args.hint)
+    asker = Asker(read, console, helper)
     game = Sitting(
         opponent, asker, rules=rules, seed=seed, seat=seat, num_deals=args.deals,
         is_automatic=not args.ask_all,
