@@ -43,11 +43,17 @@ def make_agent(name: str | Agent, *, time_limit: float = TIME_LIMIT) -> Agent:
         time_limit: seconds that an agent from outside may take for a batch.
 
     Raises:
-        ValueError: no such name, or its argument is refused.
+        ValueError: no such name, or its argument is refused; or it stands in ``__main__``.
         TypeError: neither a name nor an agent.
         ImportError: an agent from outside cannot be made; the message says why.
         OSError: a run folder cannot be read.
     """
+    if isinstance(name, str) and name.startswith("__main__:"):
+        raise ValueError(
+            f"{name!r}: an agent that is named gets a process of its own, which cannot import the "
+            f"program that runs: name its file, as in my_agent.py:{name.partition(':')[2]}, or "
+            "give the agent itself"
+        )
     if isinstance(name, str) and _is_from_outside(name):
         return Guest(name, time_limit)
     agent: Agent = resolve_agent(name, also=AGENTS)

@@ -1,7 +1,7 @@
 """Bids by counterfactual regret: makes the table that the agent ``bidder`` bids by.
 
-    python -m agents.cfr --minutes 2                 # train and save
-    python -m agents.cfr --minutes 2 --save bids.npz
+    python -m agents.cfr --minutes 2 --save my_bids.npz
+    python -m agents.cfr --deals 300000000      # over the table that ships, agents/data/bids.npz
 
 `agents.regrets` looks at the deals. Here later deals weigh more, linearly (Brown and Sandholm,
 arXiv 1809.04040), and the average strategy becomes the table.
@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agents.bid_table import SHIPPED, STARTS, BidTable, from_weights, write_table
-from agents.evaluation.rules_text import parse_rules
 from agents.leaves import MEASURED_DEALS, measure_leaves
 from agents.open_hands import open_hands
 from agents.regrets import AVERAGE, REGRET, Tables, learn_deals, new_learner
 from euchre_env.rules import Rules
+from euchre_env.rules_text import parse_rules
 from euchre_env.state import States
 
 CHUNK: Final = 100_000
@@ -99,7 +99,7 @@ class Args:
     rules: str = "default"
     """what is played, as in evaluate.py; the deck has 24 cards"""
     save: Path = Path(__file__).parent / "data" / SHIPPED
-    """where the table goes; the default is the one that ships"""
+    """where the table goes; the default writes over the one that ships, by which `bidder` bids"""
 
 
 def train(args: Args, console: Console) -> BidTable:
@@ -117,6 +117,8 @@ def train(args: Args, console: Console) -> BidTable:
         raise ValueError(f"--save {args.save}: there is no folder {args.save.parent}")
     if args.measure < 0:
         raise ValueError(f"--measure {args.measure}: 0 or more")
+    if args.save == Args.save:
+        console.print(f"no --save: the table that ships, {args.save}, will be written anew")
     learner = Learner.new(parse_rules(args.rules), args.seed, args.measure)
     started = time.monotonic()
     total = args.minutes * 60 if args.deals is None else float(args.deals)

@@ -8,6 +8,7 @@
 ['name:S', 'name:C', 'pass']
 """
 
+import difflib
 import re
 from enum import StrEnum
 from typing import Final
@@ -23,6 +24,7 @@ from euchre_env.actions import (
     TAKE,
     Phase,
     action_list,
+    action_name,
 )
 from euchre_env.cards import (
     CARD_NAMES,
@@ -142,10 +144,27 @@ def read_act(text: str, view: np.record) -> int:
     if action is None:
         action = _abbreviated(plain, phase, legal)
     if action is None:
-        raise EntryError(f"{text.strip()!r} is neither an act nor a command: ? tells what there is")
+        raise EntryError(
+            f"{text.strip()!r} is neither an act nor a command{_guess(plain, legal)}: ? tells what "
+            "there is"
+        )
     if not legal >> action & 1:
         raise EntryError(why_illegal(view, action))
     return action
+
+
+def _guess(plain: str, legal: int) -> str:
+    """The command or legal act that a text comes close to, as a question; or nothing."""
+    words = [*_COMMAND_WORDS]
+    for action in action_list(legal):
+        words.append(action_name(action).replace("_", " ").replace(":", " "))
+        if action < NUM_CARDS and action != JOKER:
+            words.append(f"{_RANK_WORDS[action % NUM_RANKS]} of {SUIT_WORDS[action // NUM_RANKS]}")
+        elif NAME <= action < PASS:
+            words.append(f"name {SUIT_WORDS[action - NAME]}")
+    by_key = {word.lower(): word for word in words}
+    close = difflib.get_close_matches(plain, by_key, n=1, cutoff=0.7)
+    return f" (did you mean {by_key[close[0]]!r}?)" if close else ""
 
 
 def _named_act(plain: str, phase: Phase) -> int | None:

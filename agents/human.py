@@ -24,13 +24,13 @@ from agents import make_agent
 from agents.asking import HELPER, Asker, HumanAgent, QuitError, Read, act_of, score_line
 from agents.base import Agent
 from agents.entries import Command
-from agents.evaluation.rules_text import parse_rules
 from euchre_env.actions import Phase
 from euchre_env.dealing import mix, seed_streams, seed_word
 from euchre_env.engine import apply, legal_actions, next_deal, start_game
 from euchre_env.records import RecordError, RecordWriter, read_records
 from euchre_env.rendering import card_text, table_text
 from euchre_env.rules import Rules
+from euchre_env.rules_text import parse_rules
 from euchre_env.state import States, new_states
 from euchre_env.stepping import decision_stream
 from euchre_env.telling import YOU, tell_act, tell_deal, tell_trick
@@ -257,10 +257,10 @@ def run(args: Args, read: Read | None = None, console: Console | None = None) ->
     rules = parse_rules(args.rules)
     seed = secrets.randbelow(2**31) if args.seed is None else args.seed
     seat = int(mix(seed_word(seed))) & 1 if args.seat == "random" else int(args.seat)
-    opponent = make_agent(args.opponent)
+    opponent, helper = make_agent(args.opponent), make_agent(args.hint)
     path = _checked_record(args.record)
     console = console or Console(highlight=False, no_color=args.no_color or None)
-    asker = Asker(read, console, args.hint)
+    asker = Asker(read, console, helper)
     game = Sitting(
         opponent, asker, rules=rules, seed=seed, seat=seat, num_deals=args.deals,
         is_automatic=not args.ask_all,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from agents.base import at_the_door, keys_at_the_door
 from agents.policies import (
     ACTIVATIONS,
+    RUNS,
     Policy,
     fold_scale,
     load_policy,
@@ -416,12 +417,13 @@ def load_agent(text: str) -> LearnedAgent:
     """The agent named ``run:<text>``.
 
     Args:
-        text: a run folder or a checkpoint in it; ``,sample`` behind it draws acts by their
-            probability instead of doing the likeliest.
+        text: a run folder or a checkpoint in it, or the name alone of a folder in ``runs/``;
+            ``,sample`` behind it draws acts by their probability instead of doing the likeliest.
 
     Raises:
-        FileNotFoundError: there is no policy.
-        ValueError: no folder is named, or the policy is damaged or of another version.
+        FileNotFoundError: there is no policy; the message says what is there instead.
+        ValueError: no folder is named, the option is another one, or the policy is damaged or of
+            another version.
     """
     folder, option = text, ""
     for sign in (",", "?"):
@@ -429,4 +431,17 @@ def load_agent(text: str) -> LearnedAgent:
             folder, option = text[: -len(f"{sign}sample")], "sample"
     if not folder:
         raise ValueError("run: names no folder; write run:<folder of a training run>")
+    _check_no_other_option(folder)
     return LearnedAgent.load(folder, is_sampled=option == "sample")
+
+
+def _check_no_other_option(text: str) -> None:
+    """Refuse ``runs/x,sampled``, where ``runs/x`` is there and a folder called so is not.
+
+    Raises:
+        ValueError: it is so.
+    """
+    folder, comma, option = text.rpartition(",")
+    is_there = [any((place / name).exists() for place in (Path(), RUNS)) for name in (text, folder)]
+    if comma and is_there == [False, True]:
+        raise ValueError(f"{option!r} is no option: behind a folder only ',sample' is known")

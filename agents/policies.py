@@ -26,13 +26,17 @@ import numpy as np
 import numpy.typing as npt
 
 from euchre_env.actions import NUM_ACTIONS
-from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_SIZE
+from euchre_env.observation import OBSERVATION_FIELDS, OBSERVATION_HIGH, OBSERVATION_SIZE
 from euchre_env.rules import Rules
 
 FORMAT: Final = "euchre_env policy"
 FORMAT_VERSION: Final = 1
 DESCRIPTION_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
+RUNS: Final = Path("runs")
+"""Where ``train.py`` puts runs unless it is told otherwise."""
 
+LARGEST_OUTPUT: Final = 1e30
+"""Bound on what a network may be able to put out; those that learned stay a long way below."""
 ACTIVATIONS: Final = ("relu", "tanh")
 """Activations between layers; the kernel knows them by their place here."""
 SUITS: Final = ("absolute", "relative")
@@ -116,23 +120,68 @@ def save_policy(policy: Policy, folder: Path) -> None:
     write_atomically(folder / DESCRIPTION_FILE, text.encode())
 
 
+def policy_folder(given: str | Path) -> Path:
+    """The folder that is meant, with a policy in it.
+
+    Args:
+        given: the folder; or, where there is none of that name here, its name in ``runs/``: what
+            tables print as ``run:NAME`` can be typed again.
+
+    Raises:
+        FileNotFoundError: there is no policy; the message says what is there instead.
+    """
+    folder = Path(given)
+    if str(given) == folder.name and not folder.exists() and (RUNS / folder).is_dir():
+        folder = RUNS / folder
+    for name in (DESCRIPTION_FILE, WEIGHTS_FILE):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(_why_no_policy(folder, name))
+    return folder
+
+
+def _why_no_policy(folder: Path, missing: str) -> str:
+    """What is wrong with a folder that lacks a policy's file, and what to do."""
+    if folder.is_file():
+        return f"{folder} is a file: name the folder that it lies in, {folder.parent}"
+    if not folder.exists():
+        nor = f", nor {RUNS / folder}" if str(folder) == folder.name else ""
+        return f"there is no folder {folder}{nor}"
+    if (folder / "config.json").is_file():  # what train.py writes first
+        played = _newest_policies(folder / "checkpoints", 1)
+        return (
+            f"{folder} is a run that is not finished: it holds no {missing} yet; go on with it, "
+            f"python train.py --resume {folder}"
+            + "".join(f", or play its last checkpoint, {path}" for path in played)
+        )
+    inside = _newest_policies(folder, 2)
+    if inside:
+        return (
+            f"{folder} holds policies in folders of their own: name one, like {' or '.join(inside)}"
+        )
+    return (
+        f"{folder} holds no {missing}: a policy is a folder written by train.py, with "
+        f"{DESCRIPTION_FILE} and {WEIGHTS_FILE}"
+    )
+
+
+def _newest_policies(folder: Path, num: int) -> list[str]:
+    """The policy folders that lie in a folder, the newest first, ``num`` of them at most."""
+    found = [(path.stat().st_mtime, str(path.parent)) for path in folder.glob("*/policy.json")]
+    return [path for _, path in sorted(found, reverse=True)[:num]]
+
+
 def load_policy(folder: str | Path) -> Policy:
     """Read a policy folder, checking all that the kernel will trust.
 
     Args:
-        folder: holds ``policy.json`` and ``policy.safetensors``; a run folder does.
+        folder: holds ``policy.json`` and ``policy.safetensors``; a run folder does. See
+            `policy_folder` for a name alone.
 
     Raises:
-        FileNotFoundError: a file is missing.
+        FileNotFoundError: there is no policy; the message says what is there instead.
         ValueError: a file is damaged, or made for another version of this package.
     """
-    folder = Path(folder)
-    for name in (DESCRIPTION_FILE, WEIGHTS_FILE):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(
-                f"{folder} holds no {name}: a policy is a folder written by train.py, with "
-                f"{DESCRIPTION_FILE} and {WEIGHTS_FILE}"
-            )
+    folder = policy_folder(folder)
     told = _read_description(folder / DESCRIPTION_FILE)
     tensors = _read_tensors(folder / WEIGHTS_FILE)
     expected = _expected_shapes(told)
@@ -155,6 +204,12 @@ def load_policy(folder: str | Path) -> Policy:
             (tensors[f"{part}.{k}.weight"], tensors[f"{part}.{k}.bias"]) for k in range(count)
         )
 
+    for part in ("policy", "value"):
+        if not _largest_output(layers(part)) < LARGEST_OUTPUT:
+            raise ValueError(
+                f"{folder / WEIGHTS_FILE}: the numbers of {part} are so large that its outputs may "
+                f"exceed {LARGEST_OUTPUT:g}: no training ends so"
+            )
     return Policy(
         layers=layers("policy"),
         value_layers=layers("value"),
@@ -165,10 +220,19 @@ def load_policy(folder: str | Path) -> Policy:
     )
 
 
+def _largest_output(layers: Sequence[tuple[npt.NDArray[np.float32], ...]]) -> float:
+    """What no number in the network can exceed, whatever it is shown: float32 sums stay finite."""
+    largest = OBSERVATION_HIGH.astype(np.float64)
+    with np.errstate(over="ignore"):
+        for weight, bias in layers:  # relu and tanh make no number larger
+            largest = np.abs(weight) @ largest + np.abs(bias)
+    return float(largest.max(initial=0)) if layers else 0.0
+
+
 def _read_description(path: Path) -> dict[str, Any]:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # of text, of huge integers, of deep nesting
         raise ValueError(f"{path} is no JSON: {problem}") from problem
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise ValueError(f"{path} describes no policy of this package (format={FORMAT!r} expected)")

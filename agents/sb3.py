@@ -17,7 +17,7 @@ No ``Monitor`` or ``VecMonitor`` is needed: each episode's end carries their ``i
 import inspect
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import gymnasium
 import numpy as np
@@ -30,7 +30,7 @@ from euchre_env import EuchreVectorEnv
 from euchre_env.actions import NUM_ACTIONS
 from euchre_env.observation import ABSOLUTE_ACTIONS, encode, frame_of
 from euchre_env.state import States
-from euchre_env.tables import Suits
+from euchre_env.tables import Suits, choice
 
 _HOW = (
     "make one with agents.sb3.EuchreVecEnv(num_envs, opponent='novice', ...), which takes "
@@ -88,6 +88,8 @@ class EuchreVecEnv(VecEnv):
         self._blank_infos: list[dict[str, Any]] = [{} for _ in range(num)]
         self._start = time.monotonic()
         super().__init__(num, games.single_observation_space, games.single_action_space)
+        # VecVideoRecorder asks for it
+        self.metadata = {**self.metadata, "render_fps": games.metadata["render_fps"]}
 
     def _count_anew(self) -> None:
         opponents = self.env.opponents
@@ -239,14 +241,25 @@ class EuchreVecEnv(VecEnv):
         return [getattr(self.env, attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Set an attribute of all games.
+        """Set an attribute of all games: ``copy``, the one that can be set while they are played.
 
         Raises:
+            AttributeError: it is another one; the message says how it is changed.
             ValueError: only some games are meant.
         """
+        if attr_name in ("opponent", "opponents"):
+            raise AttributeError(
+                f"{attr_name} cannot be set: change whom the games play against with "
+                "set_opponents(...) of the EuchreVecEnv, between two steps"
+            )
+        if attr_name != "copy":
+            raise AttributeError(
+                f"{attr_name} cannot be set on games that there are: make new ones, as in "
+                f"EuchreVecEnv(num_envs, {attr_name}=...), if it is an option"
+            )
         if self._count(indices) != self.num_envs:
             raise ValueError(f"{attr_name} belongs to all games: set it without indices")
-        setattr(self.env, attr_name, value)
+        self.env.copy = value
 
     def env_method(
         self,
@@ -287,8 +300,40 @@ class EuchreVecEnv(VecEnv):
         return len(self._rows(indices))
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """No pictures: `EuchreEnv` draws single games."""
-        return [None] * self.num_envs
+        """Every table as its learner's seat sees it.
+
+        Returns:
+            n pictures, uint8 of shape (448, 640, 3); n times None where the games were not made
+            with ``render_mode="rgb_array"``.
+        """
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return list(self.env.render() or ())
+
+    def render(self, mode: str | None = None) -> Any:
+        """All tables at once.
+
+        Args:
+            mode: None for the games' own ``render_mode``; ``"human"`` shows the pictures of
+                ``"rgb_array"`` in a window of OpenCV's, as in Stable-Baselines3.
+
+        Returns:
+            One picture with all tables, uint8 of shape (height, width, 3) (``"rgb_array"``), or a
+            text for each game, a tuple (``"ansi"``); None otherwise.
+
+        Raises:
+            ImportError: ``mode="human"`` without OpenCV.
+        """
+        if self.render_mode == "ansi" and mode in (None, "ansi"):
+            return self.env.render()
+        try:
+            return super().render(mode)
+        except ModuleNotFoundError as problem:
+            if problem.name != "cv2":
+                raise
+            raise ImportError(
+                'render("human") shows pictures with OpenCV: pip install opencv-python'
+            ) from problem
 
 
 class ModelAgent:
@@ -298,14 +343,19 @@ class ModelAgent:
     is legal, and else the first legal act is done.
     """
 
-    def __init__(self, model: Any, suits: Suits = "relative", name: str = "model") -> None:
+    def __init__(self, model: Any, suits: Suits, name: str = "model") -> None:
         """Take a model that learned from `EuchreVecEnv`.
 
         Args:
             model: has ``predict(observations, deterministic=True)``.
-            suits: as in the games that it learned from.
+            suits: as in the games that it learned from. There is no default: a model that is
+                shown suits otherwise than it learned them plays badly without a word.
             name: what tables call it.
+
+        Raises:
+            ValueError: ``suits`` is neither ``"absolute"`` nor ``"relative"``.
         """
+        choice("suits", suits, get_args(Suits))
         self.model = model
         self.suits = suits
         self.name = name

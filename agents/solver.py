@@ -155,7 +155,14 @@ def _solve_all(
 
 
 def _solution(states: States, table_address: int) -> Solution:
-    rows = np.require(np.atleast_1d(np.asarray(states)), STATE_DTYPE, ["C", "W"])
+    given = np.atleast_1d(np.asarray(states))
+    are_states = given.dtype.names == STATE_DTYPE.names
+    if not are_states or given.ndim != 1:
+        raise TypeError(
+            f"{'states' if are_states else given.dtype} of shape {given.shape}: expected are full "
+            "states, STATE_DTYPE of shape (n,), as new_states and parse_position make them"
+        )
+    rows = np.require(given, STATE_DTYPE, ["C", "W"])
     values = np.full((len(rows), NUM_ACTIONS), -_TOP, dtype=np.int64)
     line: Any = np.zeros(MAX_ACTIONS + 1, dtype=STATE_DTYPE)
     nodes = np.empty((MAX_ACTIONS + 1, 4), dtype=np.int64)
@@ -198,6 +205,7 @@ def solve(states: States) -> Solution:
         Tricks and points for the seat to act, shapes (n,) and (n, 42).
 
     Raises:
+        TypeError: something else than states.
         ValueError: a view, or a row whose deal is over.
     """
     return _solution(states, open_hands().address)

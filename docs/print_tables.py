@@ -127,8 +127,8 @@ _ENVIRONMENTS: Final = (
     "stepping", "saving",
 )  # fmt: skip
 _GAMES: Final = (
-    "cards", "actions", "rules", "state", "dealing", "bidding", "tricks", "scoring", "engine",
-    "views", "history", "explain", "kernel",
+    "cards", "actions", "rules", "rules_text", "state", "dealing", "bidding", "tricks", "scoring",
+    "engine", "views", "history", "explain", "kernel",
 )  # fmt: skip
 
 

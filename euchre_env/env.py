@@ -101,7 +101,8 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
     is the flat vector of ``observation.OBSERVATION_FIELDS``.
 
     Args:
-        rules: the options of the game; the 24-card game when None.
+        rules: the options of the game, a `Rules` or a text like ``"british,target_score=5"``; the
+            24-card game when None.
         opponent: an agent, or the name of one that an installed package registers. Several, as
             ``{"novice": 0.7, "random": 0.3}`` or as a list of agents, names and pairs ``(agent,
             weight)``: one of them is drawn for each episode, from the game's random stream, and
@@ -133,7 +134,7 @@ class EuchreEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
     def __init__(
         self,
         *,
-        rules: Rules | None = None,
+        rules: Rules | str | None = None,
         opponent: Any = "novice",
         episode: Episode = "game",
         reward: Reward = "points",

@@ -54,7 +54,8 @@ class raw_env(AECEnv):  # noqa: N801 - PettingZoo's name for it
     to 0.
 
     Args:
-        rules: the options of the game; the 24-card game when None.
+        rules: the options of the game, a `Rules` or a text like ``"british,target_score=5"``; the
+            24-card game when None.
         episode: ``"game"``, to the target score, or ``"deal"``.
         reward: ``"points"`` or ``"win"``, as in `EuchreEnv`.
         suits: ``"absolute"`` or ``"relative"``, as in `EuchreEnv`.
@@ -76,7 +77,7 @@ class raw_env(AECEnv):  # noqa: N801 - PettingZoo's name for it
     def __init__(
         self,
         *,
-        rules: Rules | None = None,
+        rules: Rules | str | None = None,
         episode: Episode = "game",
         reward: Reward = "points",
         suits: Suits = "absolute",

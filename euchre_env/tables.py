@@ -19,6 +19,7 @@ from euchre_env.history import RULE_FIELDS
 from euchre_env.observation import OBSERVATION_SIZE
 from euchre_env.opponents import opponent_name, opponents_of
 from euchre_env.rules import MAX_TARGET_SCORE, Rules
+from euchre_env.rules_text import rules_from
 from euchre_env.state import NOBODY, STATE_DTYPE, States, new_states
 from euchre_env.stepping import (
     AUTORESET_MODES,
@@ -49,8 +50,12 @@ Suits = Literal["absolute", "relative"]
 Illegal = Literal["raise", "penalise", "end"]
 
 
-def _choice(name: str, value: Any, allowed: tuple[Any, ...]) -> int:
-    """The place of an option's value among those allowed, or a clear error."""
+def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> int:
+    """The place of an option's value among those allowed.
+
+    Raises:
+        ValueError: it is none of them; the message lists them.
+    """
     for place, known in enumerate(allowed):
         if value == known and isinstance(value, bool) == isinstance(known, bool):
             return place
@@ -83,7 +88,7 @@ class Tables:
         self,
         num: int,
         *,
-        rules: Rules | None = None,
+        rules: Rules | str | None = None,
         opponent: Any = "novice",
         episode: Episode = "game",
         reward: Reward = "points",
@@ -99,29 +104,27 @@ class Tables:
         Raises:
             ValueError: an option has a value that it does not take.
         """
-        if rules is not None and not isinstance(rules, Rules):
-            raise ValueError(f"rules={rules!r}: they are a Rules object, like Rules.british()")
         if max_deals is not None and (
             isinstance(max_deals, bool)
             or not isinstance(max_deals, int | np.integer)
             or not 1 <= max_deals <= MAX_TARGET_SCORE
         ):
             raise ValueError(f"max_deals={max_deals!r}: it is None or at least 1")
-        self.rules = rules or Rules()
+        self.rules = rules_from(rules)
         self.opponents = None if opponent is None else opponents_of(opponent)
-        seat_code = (RANDOM_SEAT, 0, 1)[_choice("seat", seat, get_args(Seat))]
+        seat_code = (RANDOM_SEAT, 0, 1)[choice("seat", seat, get_args(Seat))]
         self.settings = Settings(
             opponents=0,
             num_opponents=0,
             scratch=0,
             seat=SELF_PLAY if self.opponents is None else seat_code,
-            is_deal=_choice("episode", episode, get_args(Episode)) == 1,
-            is_win=_choice("reward", reward, get_args(Reward)) == 1,
-            is_relative=_choice("suits", suits, get_args(Suits)) == 1,
+            is_deal=choice("episode", episode, get_args(Episode)) == 1,
+            is_win=choice("reward", reward, get_args(Reward)) == 1,
+            is_relative=choice("suits", suits, get_args(Suits)) == 1,
             max_deals=max_deals or 0,
-            illegal=_choice("illegal", illegal, get_args(Illegal)),
-            skips_forced=_choice("skip_forced", skip_forced, (False, True)) == 1,
-            autoreset=_choice("autoreset_mode", autoreset, AUTORESET_MODES),
+            illegal=choice("illegal", illegal, get_args(Illegal)),
+            skips_forced=choice("skip_forced", skip_forced, (False, True)) == 1,
+            autoreset=choice("autoreset_mode", autoreset, AUTORESET_MODES),
         )
         self.states = new_states(num, self.rules)
         self.views = np.empty(num, dtype=STATE_DTYPE)

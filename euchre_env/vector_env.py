@@ -69,7 +69,7 @@ class EuchreVectorEnv(
         self,
         num_envs: int = 1,
         *,
-        rules: Rules | None = None,
+        rules: Rules | str | None = None,
         opponent: Any = "novice",
         episode: Episode = "game",
         reward: Reward = "points",
@@ -82,6 +82,8 @@ class EuchreVectorEnv(
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise ValueError(f"num_envs={num_envs!r}: it is a whole number of games, 1 or more")
         self.metadata = {**EuchreEnv.metadata, "render_modes": ["ansi", "rgb_array"]}
         check_render_mode(render_mode, self.metadata)
         mode = str(getattr(autoreset_mode, "value", autoreset_mode))

@@ -351,6 +351,7 @@ def test_an_agent_passes_through() -> None:
         pytest.param("alphazero", rf"'alphazero': there are {LISTED}", id="unknown"),
         pytest.param("", "no agent is called ''", id="empty"),
         pytest.param("novice:3", "'novice' with argument '3': it takes no argument", id="argument"),
+        pytest.param("__main__:Own", r"its file, as in my_agent\.py:Own", id="this program"),
         pytest.param("./own.py", r"'./own.py' is a file: .*, as in ./own.py:Careful", id="a file"),
     ],
 )

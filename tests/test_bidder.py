@@ -340,6 +340,17 @@ def test_the_command_saves_a_table(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cfr.main(["--minutes", "0.0001", *save]) == 0
 
 
+def test_writing_over_the_table_that_ships_is_said_before_anything_is_learnt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cfr.Learner, "new", stop)
+    assert cfr.main(["--deals", "1"]) == 130
+    assert "no --save: the table that ships" in " ".join(capsys.readouterr().out.split())
+
+
 # --- the agent ----------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import agents
-from euchre_env import EuchreEnv, Rules
+from euchre_env import EuchreEnv, EuchreVectorEnv, Rules
 from euchre_env.actions import ACCEPT, NUM_ACTIONS, ORDER_UP, PASS
 from euchre_env.cards import card_number
 from euchre_env.notation import parse_position
@@ -412,7 +412,8 @@ def test_an_opponent_that_errs_is_named_with_the_position(answer, words):
         {"illegal": "ignore"},
         {"render_mode": "human3d"},
         {"max_deals": 0},
-        {"rules": "british"},
+        {"rules": "brittish"},
+        {"rules": 25},
         {"opponent": "nobody"},
         {"opponent": 3},
     ],
@@ -421,6 +422,13 @@ def test_an_opponent_that_errs_is_named_with_the_position(answer, words):
 def test_a_wrong_option_of_the_environment_is_quoted(options):
     with pytest.raises((ValueError, TypeError), match=str(next(iter(options.values())))):
         EuchreEnv(**options)
+
+
+def test_rules_may_be_a_text_as_on_the_command_line():
+    env = gymnasium.make("euchre_env/Euchre-v0", rules="british,target_score=5")
+    assert env.unwrapped.rules == Rules.british(target_score=5)
+    assert EuchreVectorEnv(2, rules="british,target_score=5").rules == env.unwrapped.rules
+    assert EuchreEnv(rules="").rules == EuchreEnv(rules="default").rules == Rules()
 
 
 @pytest.mark.parametrize("rules", RULES, ids=repr)

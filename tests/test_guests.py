@@ -190,6 +190,17 @@ def test_a_fault_loses_the_deal_whatever_the_batch(guest: str, told: str) -> Non
     assert turned.forfeited == result.forfeited[::-1]
 
 
+def test_faults_are_warned_of_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--pairs", "12", "--games", "2", "--no-controls"]
+    assert cli.main(["tests.guests:Floats", "novice", *arguments]) == 0
+    assert " ".join(capsys.readouterr().out.split()).endswith(
+        "warning: tests.guests:Floats lost 28 of 28 deals and games (100.0%) by faults of its own, "
+        "not by its play"
+    )
+    assert cli.main(["novice", "random", *arguments]) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("rules", "worst"), [(Rules(), 2), (Rules(super_euchre=True), 4)])
 @pytest.mark.parametrize("guest", ["Floats", "Sleeps"])
 def test_a_lost_deal_is_scored_as_the_worst_there_is(rules: Rules, worst: int, guest: str) -> None:

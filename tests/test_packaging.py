@@ -112,5 +112,9 @@ def test_every_requirement_is_pinned_by_the_constraints(extra):
     assert names - {"euchre-env"} <= pinned
 
 
+def test_whoever_can_train_can_also_play_tournaments_of_what_came_out():
+    assert "euchre-env[evaluate]" in PYPROJECT["project"]["optional-dependencies"]["train"]
+
+
 def _normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,5 +1,7 @@
 """Stable-Baselines3 sees the games that the vector environment plays, masks included."""
 
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecVideoRecorder
 
 from agents import streams
 from agents.evaluation import match
@@ -165,6 +168,61 @@ def test_games_have_no_other_methods_of_their_own():
     assert games.env.copy is True
 
 
+def test_pictures_of_all_games_are_one_picture_for_stable_baselines3(tmp_path):
+    games = EuchreVecEnv(2, render_mode="rgb_array", **OPTIONS)
+    recorder = VecVideoRecorder(games, str(tmp_path), lambda step: step == 0, video_length=9)
+    recorder.reset()
+    pictures = games.get_images()
+    assert [(picture.shape, picture.dtype) for picture in pictures] == [((448, 640, 3), "u1")] * 2
+    assert np.array_equal(pictures[0], games.env.render()[0])
+    assert games.render().size == sum(picture.size for picture in pictures)
+    recorder.step(games.action_masks().argmax(axis=1))
+    assert [frame.shape for frame in recorder.recorded_frames] == [games.render().shape] * 2
+    assert recorder.frames_per_sec == games.env.metadata["render_fps"]
+    recorder.recorded_frames.clear()  # no film is made of them
+
+
+def test_texts_of_all_games_are_a_tuple():
+    games = EuchreVecEnv(2, render_mode="ansi", **OPTIONS)
+    games.reset()
+    assert games.render() == games.env.render()
+    assert all("legal:" in text for text in games.render())
+    assert list(games.get_images()) == [None, None]
+
+
+def test_a_window_wants_opencv(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)  # as if it were not installed
+    games = EuchreVecEnv(1, render_mode="rgb_array", **OPTIONS)
+    games.reset()
+    with pytest.raises(ImportError, match="pip install opencv-python"):
+        games.render("human")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("opponent", "expert", r"set_opponents\(\.\.\.\)"),
+        ("suits", "absolute", r"make new ones, as in EuchreVecEnv\(num_envs, suits=\.\.\.\)"),
+        ("shuffled", True, "shuffled cannot be set"),
+    ],
+)
+def test_setting_what_would_change_nothing_is_refused(name, value, words):
+    games = EuchreVecEnv(2, **OPTIONS)
+    with pytest.raises(AttributeError, match=words):
+        games.set_attr(name, value)
+    assert not hasattr(games.env, name)
+
+
+def test_opponents_are_changed_between_two_rounds_of_learning():
+    games = EuchreVecEnv(8, **OPTIONS)
+    model = MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=64, n_epochs=1, seed=0)
+    model.learn(64)
+    games.set_opponents({"novice": 0.7, "random": 0.3})
+    model.learn(64, reset_num_timesteps=False)
+    assert games.env.opponents.names == ("novice", "random")
+    assert len(games.by_opponent) == 2
+
+
 @pytest.mark.parametrize("suits", ["relative", "absolute"])
 def test_a_model_is_an_agent(suits):
     """Its acts in a match are those it chooses in the games it learned from."""
@@ -181,8 +239,17 @@ def test_a_model_is_an_agent(suits):
         frames = [frame_of(games.views[i], suits == "relative") for i in range(64)]
         assert (ABSOLUTE_ACTIONS[frames, expected] == acts).all()
         observations, *_, infos = games.step(expected)
-    plain = ModelAgent(PPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64))
+    plain_model = PPO("MlpPolicy", EuchreVecEnv(8, suits=suits), n_steps=8, batch_size=64)
+    plain = ModelAgent(plain_model, suits=suits)
     assert match(agent, plain, pairs=20).pairs == 20
+
+
+def test_how_a_model_was_shown_suits_is_said_in_the_words_of_the_environment():
+    model = MaskablePPO("MlpPolicy", EuchreVecEnv(8, **OPTIONS), n_steps=8, batch_size=64)
+    with pytest.raises(TypeError, match="suits"):
+        ModelAgent(model)
+    with pytest.raises(ValueError, match="suits='rel': it is one of 'absolute', 'relative'"):
+        ModelAgent(model, suits="rel")
 
 
 @pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array'")  # Stable-Baselines3 asks for it

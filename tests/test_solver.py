@@ -37,7 +37,7 @@ from euchre_env.engine import apply
 from euchre_env.kernel import IS_COMPILED
 from euchre_env.notation import parse_position
 from euchre_env.rules import EFFECTIVE_SUIT, STRENGTH, SUIT_CARDS, Rules
-from euchre_env.state import States
+from euchre_env.state import STATE_DTYPE, States
 from euchre_env.views import blank
 from tests.engine_bridge import deal_states, engine_at, random_deals
 from tests.reference import Game
@@ -317,6 +317,14 @@ def test_views_are_refused() -> None:
     rows[1:2] = blank(rows[1:2], 0)
     with pytest.raises(ValueError, match="row 1 is a view: only full states"):
         solve(rows)
+
+
+@pytest.mark.parametrize("thing", [None, np.zeros(3), "9CTC", np.zeros((2, 2), STATE_DTYPE)])
+def test_what_is_no_array_of_states_is_refused(thing: object) -> None:
+    with pytest.raises(
+        TypeError, match=r"STATE_DTYPE.* as new_states and parse_position make them"
+    ):
+        solve(thing)  # type: ignore[arg-type]
 
 
 def test_a_deal_that_is_over_is_refused() -> None:

@@ -4,6 +4,7 @@ import csv
 import importlib.machinery
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import tyro
 from rich.console import Console
 
 import train
+from agents import make_agent
 from agents.evaluation import match
 from agents.learned import LearnedAgent, load_agent
 from agents.policies import Policy, load_policy, save_policy, write_atomically
@@ -584,8 +586,59 @@ def test_agents_are_named_by_their_folder(tmp_path):
         assert (sampled.name, sampled.is_sampled) == ("run:x,sample", True)
     with pytest.raises(ValueError, match="no folder"):
         load_agent("")
-    with pytest.raises(FileNotFoundError, match=r"policy\.json"):
-        load_agent(str(tmp_path / "y"))
+
+
+def test_a_name_that_is_printed_can_be_typed_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_policy(random_policy(), tmp_path / "runs" / "x")
+    for name in ("run:x", "run:x,sample"):
+        assert make_agent(name).name == name
+    save_policy(random_policy(), tmp_path / "x")  # a folder that is here goes before
+    save_policy(random_policy(suits="absolute"), tmp_path / "runs" / "x")
+    assert make_agent("run:x").policy.suits == "relative"
+    assert make_agent("run:runs/x").policy.suits == "absolute"
+
+
+def make_places(folder):
+    """Folders and files that a user may name by mistake; ``runs/b`` is the newest."""
+    for name in ("runs/a", "runs/b", "killed/checkpoints/0000001024"):
+        save_policy(random_policy(), folder / name)
+    os.utime(folder / "runs/a/policy.json", (1, 1))
+    (folder / "runs/young").mkdir()
+    for name in ("killed", "runs/young"):
+        (folder / name / "config.json").write_text("{}")
+    (folder / "empty").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("gone", "there is no folder gone, nor runs/gone"),
+        ("runs/gone", "there is no folder runs/gone"),
+        (
+            "killed",
+            "killed is a run that is not finished: it holds no policy.json yet; go on with it, "
+            "python train.py --resume killed, or play its last checkpoint, "
+            "killed/checkpoints/0000001024",
+        ),
+        (
+            "young",
+            "runs/young is a run that is not finished: it holds no policy.json yet; go on with "
+            "it, python train.py --resume runs/young",
+        ),
+        ("runs", "runs holds policies in folders of their own: name one, like runs/b or runs/a"),
+        ("runs/a/policy.json", "runs/a/policy.json is a file: name the folder that it lies in"),
+        ("empty", "empty holds no policy.json: a policy is a folder written by train.py"),
+        ("runs/a,sampled", "'sampled' is no option: behind a folder only ',sample' is known"),
+        ("a,sampled", "'sampled' is no option"),
+    ],
+)
+def test_where_there_is_no_policy_it_is_said_what_there_is(tmp_path, monkeypatch, typed, words):
+    monkeypatch.chdir(tmp_path)
+    make_places(tmp_path)
+    with pytest.raises((FileNotFoundError, ValueError)) as found:
+        load_agent(typed)
+    assert words.replace("/", os.sep) in str(found.value)
 
 
 def test_states_are_refused_as_views():
@@ -631,6 +684,13 @@ def not_finite():
     return policy
 
 
+def huge():
+    """A policy of finite numbers whose sums are none: its probabilities would be no numbers."""
+    policy = random_policy()
+    policy.layers[0][0][:] = 3e38
+    return policy
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -650,6 +710,7 @@ def not_finite():
         pytest.param(change(rules=[]), "each an object", id="rules are a list"),
         pytest.param(weights(random_policy(sizes=(25,))), "described is", id="other shape"),
         pytest.param(weights(not_finite()), "not finite", id="not finite"),
+        pytest.param(weights(huge()), "so large", id="huge"),
         pytest.param(weights(lambda old: old[:-8]), "safetensors", id="cut short"),
         pytest.param(weights(lambda old: b"\x80\x04K."), "safetensors", id="a pickle"),
         pytest.param(weights(lambda old: b""), "safetensors", id="empty"),
@@ -662,9 +723,10 @@ def test_damaged_files_are_refused(tmp_path, damage, words):
         LearnedAgent.load(tmp_path)
 
 
-def test_a_description_that_is_no_json_is_refused(tmp_path):
+@pytest.mark.parametrize("text", ["{", "[" * 200_000, "9" * 5_000], ids=["cut", "deep", "long"])
+def test_a_description_that_is_no_json_is_refused(tmp_path, text):
     save_policy(random_policy(), tmp_path)
-    (tmp_path / "policy.json").write_text("{")
+    (tmp_path / "policy.json").write_text(text)
     with pytest.raises(ValueError, match=r"policy\.json is no JSON"):
         load_policy(tmp_path)
 

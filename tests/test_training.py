@@ -139,7 +139,7 @@ def test_the_saved_policy_does_what_the_model_does(kind):
     views, masks = plain.views.copy(), plain.reset(seed=0)[1]["action_mask"]
     assert np.array_equal(
         saved.act(views, masks, streams(0, 256)),
-        ModelAgent(model).act(views, masks, streams(0, 256)),
+        ModelAgent(model, suits="relative").act(views, masks, streams(0, 256)),
     )
 
 

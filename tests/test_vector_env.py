@@ -205,6 +205,12 @@ def test_seeds_that_are_none_are_refused(seed):
         make(3).reset(seed=seed)
 
 
+@pytest.mark.parametrize("num", [0, -1, 2.0, True])
+def test_there_is_at_least_one_game(num):
+    with pytest.raises(ValueError, match=f"num_envs={num}: it is a whole number of games"):
+        gymnasium.make_vec("euchre_env/Euchre-v0", num_envs=num)
+
+
 def test_rendering_every_game():
     env = make(2, render_mode="ansi")
     env.reset(seed=0)

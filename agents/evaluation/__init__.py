@@ -15,11 +15,11 @@ from agents.evaluation.intervals import (
     share_interval,
 )
 from agents.evaluation.matches import MatchResult, match
-from agents.evaluation.rules_text import parse_rules, rules_text
 from agents.evaluation.standings import round_robin, summarise
 from agents.evaluation.tables import rates_table, result_table
 from agents.evaluation.tournament_tables import tournament_tables
 from agents.evaluation.tournaments import Tournament
+from euchre_env.rules_text import parse_rules, rules_text
 
 __all__ = [
     "AgentError",

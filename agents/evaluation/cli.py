@@ -39,13 +39,19 @@ from agents.evaluation.matches import MatchResult, match
 from agents.evaluation.play import agent_name
 from agents.evaluation.ratings import need
 from agents.evaluation.report import check_report_folder, write_report
-from agents.evaluation.rules_text import parse_rules, rules_text
 from agents.evaluation.standings import summarise
-from agents.evaluation.tables import controls_table, gate_table, rates_table, result_table
+from agents.evaluation.tables import (
+    controls_table,
+    fault_warnings,
+    gate_table,
+    rates_table,
+    result_table,
+)
 from agents.evaluation.tournament_tables import tournament_tables
 from agents.evaluation.tournaments import headline
 from agents.guests import TIME_LIMIT
 from euchre_env.rules import Rules
+from euchre_env.rules_text import parse_rules, rules_text
 
 PROGRAM: Final = "evaluate.py"
 DESCRIPTION: Final = """Agents head to head: points per deal with its error, games won, bids.
@@ -238,6 +244,8 @@ def run(args: Args, console: Console) -> Outcome:
     _show(args, names, outcome.results, console)
     if outcome.controls:
         console.print(controls_table(outcome.controls))
+    for warning in fault_warnings(outcome.results):
+        console.print(warning, style="bold yellow", markup=False)
     rows = [result.to_json() for result in outcome.results]
     if args.json is not None:
         controls = [asdict(control) for control in outcome.controls]

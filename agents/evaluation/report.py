@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.evaluation import plots
 from agents.evaluation.files import write_json, write_text
 from agents.evaluation.ratings import NUM_RESAMPLES, SIGNIFICANT, need
-from agents.evaluation.rules_text import rules_text
 from agents.evaluation.tournament_tables import chance, half_width, percent, signed
 from agents.evaluation.tournaments import Tournament, headline
+from euchre_env.rules_text import rules_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

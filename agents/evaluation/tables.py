@@ -1,6 +1,7 @@
 """Results as tables for the terminal."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -11,7 +12,7 @@ from agents.evaluation.controls import Control
 from agents.evaluation.gate import Verdict
 from agents.evaluation.intervals import Estimate
 from agents.evaluation.matches import MatchResult
-from agents.evaluation.rules_text import rules_text
+from euchre_env.rules_text import rules_text
 
 
 def interval_text(estimate: Estimate, form: str = "+.3f") -> str:
@@ -133,6 +134,22 @@ def controls_table(controls: Sequence[Control]) -> Table:
             text += f" (expected: {control.expected})"
         table.add_row(mark, escape(text))
     return table
+
+
+def fault_warnings(results: Sequence[MatchResult]) -> list[str]:
+    """A sentence for each agent that lost deals or games by faults, over all its matches."""
+    lost: Counter[str] = Counter()
+    played: Counter[str] = Counter()
+    for result in results:
+        for name, num in zip(result.agents, result.forfeited, strict=True):
+            lost[name] += num
+            played[name] += 2 * (result.pairs + result.games)
+    return [
+        f"warning: {name} lost {num:,} of {played[name]:,} deals and games "
+        f"({_percent(num / played[name])}) by faults of its own, not by its play"
+        for name, num in lost.items()
+        if num
+    ]
 
 
 def gate_table(verdicts: Sequence[Verdict]) -> Table:

@@ -53,6 +53,22 @@ def parse_rules(text: str) -> Rules:
     return Rules(**options)
 
 
+def rules_from(given: Any) -> Rules:
+    """Rules as environments take them: an object, a text as of `parse_rules`, or None.
+
+    Raises:
+        ValueError: something else, or a text that means nothing.
+    """
+    if isinstance(given, str):
+        return parse_rules(given)
+    if given is not None and not isinstance(given, Rules):
+        raise ValueError(
+            f"rules={given!r}: they are a Rules object, like Rules.british(), or a text, like "
+            "'british,target_score=5'"
+        )
+    return given or Rules()
+
+
 def rules_text(rules: Mapping[str, Any]) -> str:
     """The options that differ from the 24-card game (``Rules.changed()``), for people."""
     return ", ".join(f"{name}={value}" for name, value in rules.items()) or "24 cards"
