@@ -15,8 +15,13 @@ told in ``docs/training.md``; how a run goes, in ``agents/training/run.py``.
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Ctrl-C while libraries load is no error of theirs, which they would tell with a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 # torch's threads wait for each other all the time; where another program has the core, waiting
 # busily costs nearly all speed (to be said before torch is loaded)
@@ -121,8 +126,13 @@ def train(run: Run, console: Console) -> None:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main(read_config(sys.argv[1:], __doc__))
+    except KeyboardInterrupt:
+        print("train.py: stopped", file=sys.stderr)
+        sys.exit(130)
     except BrokenPipeError:  # whoever read the output has gone, as with "| head": nothing to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -261,7 +261,7 @@ def test_progress_shows_steps_speed_and_result(tmp_path, is_terminal):
         ({"value_layers": (0,)}, "layers"),
         ({"opponent": ()}, "name one at least"),
         ({"opponent": ("novice=-1",)}, "weight"),
-        ({"self_play": True, "pool_self": 0.9, "pool_past": 0.3}, "together"),
+        ({"self_play": True, "pool_self": 0.9, "pool_past": 0.3}, "pool_self=0.9, .* together"),
         ({"device": "abacus"}, "abacus"),
         ({"entropy": float("nan")}, "entropy=nan"),
         ({"gae_lambda": 1.5}, "gae_lambda=1.5"),
@@ -314,6 +314,19 @@ def test_the_largest_knobs_that_mean_something_are_taken():
 def test_a_resumed_run_takes_no_other_knobs():
     with pytest.raises(ValueError, match="stands alone"):
         read_config(["--resume", "runs/x", "--seed", "1"])
+
+
+def test_large_numbers_may_be_written_short():
+    assert read_config(["--steps", "1e6"]).steps == 1_000_000
+    assert read_config(["--steps=2.5e5", "--pool-steps", "1E+5"]).steps == 250_000
+    assert read_config(["--pool-steps", "1E+5"]).pool_steps == 100_000
+    with pytest.raises(SystemExit):
+        read_config(["--steps", "1.5"])
+
+
+def test_a_run_alone_is_told_how_to_go_on():
+    with pytest.raises(ValueError, match="to go on with a run, --resume runs/x"):
+        read_config(["runs/x"])
 
 
 def test_knobs_survive_the_disk():

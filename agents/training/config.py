@@ -42,6 +42,8 @@ _LONGEST_NAME: Final = 200
 """Bytes; systems allow 255 for the folder with its time."""
 _OPTIONS: Final = ("worlds",)
 """Options with numbers that this package's agents take."""
+_LARGE: Final = ("--steps", "--pool-steps")
+"""Knobs that people write like ``1e6``."""
 _OF_NO_RUN: Final = ("resume",)
 """Knobs of the command line that are none of the run."""
 
@@ -59,7 +61,8 @@ class Config:
     minutes: float = 5.0
     """how long to train by the clock, instead of by steps"""
     steps: int = 5_000_000
-    """how long to train, in the learner's acts; 0: by the clock"""
+    """how long to train, in the learner's choices (acts that are forced are none), rounded up to
+    whole updates; 0: by the clock"""
     opponent: tuple[str, ...] = ("novice",)
     """whom to train against: names of agents and folders of runs, each with =WEIGHT or without"""
     self_play: bool = False
@@ -232,6 +235,7 @@ def read_config(argv: Sequence[str], description: str | None = None) -> Config:
     """The knobs of a command line: those of its preset, but for what it sets."""
     import tyro
 
+    argv = _plain_words(argv)
     preset = _value_of("--preset", argv)
     knobs = {} if _value_of("--minutes", argv) is None else {"minutes": Config.minutes}
     names: tuple[Preset, ...] = get_args(Preset)
@@ -244,6 +248,27 @@ def read_config(argv: Sequence[str], description: str | None = None) -> Config:
     if knobs and config.steps and _value_of("--steps", argv) is not None:
         raise ValueError("--steps and --minutes: a run ends by one of them, give one alone")
     return config
+
+
+def _plain_words(argv: Sequence[str]) -> list[str]:
+    """The words of a command line, whole numbers like ``1e6`` written out.
+
+    Raises:
+        ValueError: a run is named where none is taken.
+    """
+    if argv and not argv[0].startswith("-"):
+        raise ValueError(f"{argv[0]!r}: to go on with a run, --resume {argv[0]}")
+    words = list(argv)
+    for k, word in enumerate(words):
+        flag, sign, value = word.partition("=")
+        if flag not in _LARGE:
+            continue
+        place = k if sign else k + 1
+        if not sign:
+            value = next(iter(words[place : place + 1]), "")
+        if re.fullmatch(r"[0-9.]+[eE]\+?[0-9]{1,2}", value) and float(value).is_integer():
+            words[place] = f"{flag}={int(float(value))}" if sign else str(int(float(value)))
+    return words
 
 
 def _value_of(flag: str, argv: Sequence[str]) -> str | None:
@@ -328,7 +353,8 @@ def check(config: Config) -> Rules:
         )
     if not config.opponent and not config.self_play:
         raise ValueError("opponent: name one at least, or ask for self-play")
-    _check_pool(config)
+    if config.self_play:
+        _check_pool(config)
     _check_device(config.device)
     if config.wandb:
         _check_wandb()
@@ -388,9 +414,15 @@ def _check_name(name: str) -> None:
 
 
 def _check_pool(config: Config) -> None:
+    shares = (config.pool_self, config.pool_past)
+    if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1:
+        raise ValueError(
+            f"pool_self={config.pool_self}, pool_past={config.pool_past}: each is a share of the "
+            "deals from 0 to 1, and they are 1 together at the most"
+        )
     _ = config.pool_settings
     most = MAX_OPPONENTS - 1 - len(config.opponent)
-    if config.self_play and config.pool_size > most:
+    if config.pool_size > most:
         raise ValueError(
             f"pool_size={config.pool_size}: it is {most} at the most, since {MAX_OPPONENTS} can "
             "be met in all: past selves, the learner itself, and the opponents named"

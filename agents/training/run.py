@@ -107,6 +107,7 @@ class Run:
                 self.budget.set_back(0.0, 0.0)
             while not (self.budget.is_over and self.model.num_timesteps):
                 self.update()  # once at least: there is nothing to save before
+            self.screen.show_last(self.budget, self.curve)
         save_policy(self.policy(), self.folder)
         self._write_curve()
         self.save()
@@ -269,6 +270,7 @@ class Run:
                 }
             )
             self.model.logger.record(f"dev/{rival}", result.mean)
+            self.screen.tell(f"against {rival} on dev deals: {self._measured()[rival]}")
         self.model.logger.dump(self.model.num_timesteps)
 
     def _measured(self) -> dict[str, str]:
@@ -432,7 +434,13 @@ class Run:
                 continue
             for damaged in places[:count]:
                 checkpoints.set_aside(damaged)
-            self.screen.say(f"goes on after {self.model.num_timesteps:,} acts")
+            self.budget.mark(self.model.num_timesteps)
+            self.screen.say(
+                f"this run is at its end, after {self.model.num_timesteps:,} steps: nothing is "
+                "learnt any more (its schedules end there; for more, a new run with more --steps)"
+                if self.budget.is_over
+                else f"goes on after {self.model.num_timesteps:,} steps"
+            )
             return
         if places:
             raise ValueError(f"no checkpoint in {self.folder} can be read: start a new run")

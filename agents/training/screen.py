@@ -64,6 +64,16 @@ class Screen:
             self._next_line = budget.elapsed + SECONDS_BETWEEN_LINES
             self.say(f"{1 - budget.left:4.0%} · {self.line(curve)}")
 
+    def tell(self, text: str) -> None:
+        """A line where there is no table that shows the same."""
+        if not self._live.is_started:
+            self.say(text)
+
+    def show_last(self, budget: Budget, curve: list[Row]) -> None:
+        """The last update as a line, where it is not in the table."""
+        if curve:
+            self.tell(f"{1 - budget.left:4.0%} · {self.line(curve)}")
+
     def line(self, curve: list[Row]) -> str:
         """The run in a line."""
         last = curve[-1]
