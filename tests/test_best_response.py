@@ -222,7 +222,9 @@ def test_the_agent_wins_what_was_computed() -> None:
         def actions(self, views: States, bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
             given = model.actions(views, bits)
             mine = np.flatnonzero(views["seat"] == own)
-            masks = np.array([mask_array(int(each)) for each in bits[mine]], dtype=np.int8)
+            masks = np.empty((len(mine), NUM_ACTIONS), dtype=np.int8)
+            for mask, allowed in zip(masks, bits[mine], strict=True):
+                mask[:] = mask_array(int(allowed))
             given[mine] = responder.act(views[mine], masks, np.zeros(len(mine), dtype=np.uint64))
             return given
 

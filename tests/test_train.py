@@ -660,7 +660,7 @@ def test_states_are_refused_as_views():
     views["seat"] = -1
     with pytest.raises(ValueError, match="full states"):
         agent.act(views, masks, as_streams(0, 4))
-    with pytest.raises(ValueError, match=r"\(3, 42\)"):
+    with pytest.raises(ValueError, match=r"views of shape \(3,\), masks of shape \(4, 42\)"):
         agent.act(views_and_masks(3)[0], masks, as_streams(0, 3))
 
 
