@@ -35,6 +35,7 @@ from agents.training.config import (
     with_preset,
 )
 from agents.training.curve import COLUMNS, smoothed
+from agents.training.folder import make_folder
 from agents.training.network import observation_scale
 from agents.training.report import report_html
 from agents.training.run import Run
@@ -395,6 +396,21 @@ def test_a_folder_is_a_name_whatever_it_is_called(tmp_path):
     assert split_weight(str(folder)) == (str(folder), 1.0)
     assert split_weight(f"run:{folder}") == (f"run:{folder}", 1.0)
     assert split_weight(f"{folder}=2") == (str(folder), 2.0)
+
+
+def test_a_weight_is_a_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"'expert=two'.* its weight, a number, as in expert=2"):
+        split_weight("expert=two")
+    (tmp_path / "expert=two").mkdir()  # a folder is a name
+    assert split_weight("expert=two") == ("expert=two", 1.0)
+
+
+def test_a_place_that_keeps_nothing_is_told(tmp_path):
+    file = tmp_path / "runs"
+    file.write_text("no folder")
+    with pytest.raises(OSError, match=r"no run can be kept in .*runs: .*; choose another --folder"):
+        make_folder(replace(TINY, folder=file))
 
 
 def test_the_policy_is_measured_on_the_way(tmp_path):

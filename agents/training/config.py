@@ -305,11 +305,18 @@ def split_weight(text: str) -> tuple[str, float]:
 
     A folder that is there is a name as a whole, whatever it is called. What an agent from outside
     is told, ``my_agent.py:Careful:depth=3``, is its own: a weight comes after it.
+
+    Raises:
+        ValueError: an agent's name, ``=``, and no number.
     """
     name, sign, number = text.rpartition("=")
     try:
         weight = float(number)
     except ValueError:
+        if name in agent_names() and not os.path.isdir(text):
+            raise ValueError(
+                f"opponent {text!r}: behind = stands its weight, a number, as in {name}=2"
+            ) from None
         return text, 1.0
     is_folder = os.path.isdir(text) or os.path.isdir(text.removeprefix("run:"))
     return (text, 1.0) if not sign or is_folder or _ends_in_option(name) else (name, weight)

@@ -43,6 +43,10 @@ def make_folder(config: Config) -> Path:
             folder.mkdir(parents=True)
         except FileExistsError:
             continue
+        except OSError as error:
+            raise OSError(
+                f"no run can be kept in {config.folder}: {error.strerror}; choose another --folder"
+            ) from error
         return folder
     raise FileExistsError(f"{config.folder / stem}: choose another --name")
 
